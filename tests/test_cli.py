@@ -46,7 +46,8 @@ def test_help_lists_the_commands_and_the_options(args: tuple[str, ...], words: t
 def test_wrong_arguments_exit_2_with_one_line_that_points_to_the_help(args: tuple[str, ...]) -> None:
     done = gamer(*args)
     assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1 and "(see gamer" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "(see gamer" in done.stderr
 
 
 def test_a_missing_argument_is_told_with_all_that_the_command_takes() -> None:
@@ -74,22 +75,27 @@ def test_an_unknown_command_lists_the_choices() -> None:
 def test_a_failed_job_exits_1_with_one_line(args: tuple[str, ...]) -> None:
     done = gamer(*args)
     assert done.returncode == 1
-    assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("gamer ")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stderr.startswith("gamer ")
 
 
 def test_a_file_that_is_no_album_is_named_in_the_error_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.gamer"
     path.write_text("hello")
     done = gamer("index", "stats", str(path))
-    assert done.returncode == 1 and "notes.gamer" in done.stderr and path.read_text() == "hello"
+    assert done.returncode == 1
+    assert "notes.gamer" in done.stderr
+    assert path.read_text() == "hello"
 
 
 def test_export_of_an_unknown_recipe_or_target_exits_2_and_lists_the_known_ones() -> None:
     pytest.importorskip("torch", reason="needs the export extra")
     done = gamer("export", "gamer-9000", "-o", "x")
-    assert done.returncode == 2 and "pocket" in done.stderr
+    assert done.returncode == 2
+    assert "pocket" in done.stderr
     done = gamer("export", "pocket", "--targets", "tflite", "-o", "x")
-    assert done.returncode == 2 and "onnx, executorch, coreml" in done.stderr
+    assert done.returncode == 2
+    assert "onnx, executorch, coreml" in done.stderr
 
 
 @pytest.mark.slow
@@ -114,10 +120,13 @@ def test_a_jsonl_is_indexed_searched_explained_and_verified(bundle: Path, tmp_pa
     album = tmp_path / "mine.gamer"
     built = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album))
     assert built.returncode == 0, built.stderr
-    assert "3 photos indexed" in built.stdout and "2 skipped" in built.stdout
-    assert "mine.jsonl:3" in built.stderr and "mine.jsonl:5" in built.stderr
+    assert "3 photos indexed" in built.stdout
+    assert "2 skipped" in built.stdout
+    assert "mine.jsonl:3" in built.stderr
+    assert "mine.jsonl:5" in built.stderr
     strict = gamer("index", "build", str(source), "-b", str(bundle), "-o", str(album), "--strict", "--json")
-    assert strict.returncode == 1 and json.loads(strict.stdout)["photos"] == 3
+    assert strict.returncode == 1
+    assert json.loads(strict.stdout)["photos"] == 3
     searched = gamer(
         "search",
         str(album),
@@ -161,20 +170,23 @@ def test_indexing_a_folder_without_a_readable_photo_fails_and_writes_no_file(
     done = gamer(
         "index", "build", str(tmp_path / "photos"), "-b", str(bundle), "-o", str(tmp_path / "x.gamer")
     )
-    assert done.returncode == 1 and "no photo could be taken" in done.stderr
+    assert done.returncode == 1
+    assert "no photo could be taken" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["photos"]
 
 
 @pytest.mark.slow
 def test_verify_with_hashes_only_accepts_the_exported_bundle(bundle: Path) -> None:
     done = gamer("verify", str(bundle), "--hashes-only", "--json")
-    assert done.returncode == 0 and json.loads(done.stdout)["recipe"] == "pocket"
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["recipe"] == "pocket"
 
 
 def test_the_help_shows_every_command_in_one_line_and_fits_a_screen() -> None:
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
     lines = gamer("--help").stdout.splitlines()
-    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
     assert all(any(line.split()[:1] == [name] for line in lines) for name in COMMANDS)
 
 

@@ -106,7 +106,8 @@ def test_the_benchmarks_page_shows_our_recall_and_names_its_result_files() -> No
     for section in benchmarks.SECTIONS:
         assert f"## {section.title}\n" in page
         for name in section.files:
-            assert f"`bench/results/{name}`" in page and benchmarks.drawn(name)
+            assert f"`bench/results/{name}`" in page
+            assert benchmarks.drawn(name)
 
 
 def test_the_readmes_figures_are_those_of_the_result_files() -> None:

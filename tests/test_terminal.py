@@ -74,7 +74,8 @@ def test_nothing_that_is_printed_controls_the_terminal(
         with pytest.raises(SystemExit):
             run()
         printed = "".join(capfd.readouterr())
-        assert printed and not controls(printed), (words, printed)
+        assert printed, (words, printed)
+        assert not controls(printed), (words, printed)
         assert "Traceback" not in printed, (words, printed)
         album.with_name("aside").unlink(missing_ok=True)
 
@@ -82,7 +83,9 @@ def test_nothing_that_is_printed_controls_the_terminal(
 def test_json_that_is_printed_reads_back_the_same() -> None:
     value = {EVIL: [EVIL, "Zoë 猫 🐈", "\ud800", "\U000e0041"]}
     line = json_line(value)
-    assert json.loads(line) == value and line.isprintable() and "Zoë 猫 🐈" in line
+    assert json.loads(line) == value
+    assert line.isprintable()
+    assert "Zoë 猫 🐈" in line
 
 
 def test_a_bundle_whose_manifest_holds_controls_is_shown(
@@ -101,4 +104,5 @@ def test_a_bundle_whose_manifest_holds_controls_is_shown(
     for as_json in (False, True):
         print_manifest(manifest.from_json(json.dumps(raw), "x"), tmp_path / EVIL, as_json)
         printed = "".join(capfd.readouterr())
-        assert printed and not controls(printed)
+        assert printed
+        assert not controls(printed)

@@ -103,7 +103,8 @@ def _start(job: Job, progress: Progress) -> Launch:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
         ) as process,
     ):
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         try:
             with suppress(BrokenPipeError):  # it ended before it read its input: reported by its status
                 process.stdin.write(json.dumps(asdict(job)))

@@ -106,7 +106,8 @@ def chart(title: str, x: Axis, y: Axis, lines: Sequence[Series], clouds: Sequenc
 
 
 def _frame(x: Axis, y: Axis, px: object, py: object) -> list[str]:
-    assert callable(px) and callable(py)
+    assert callable(px)
+    assert callable(py)
     out = []
     for value in y.ticks():
         out.append(

@@ -18,7 +18,8 @@ from gamer.bench.retrieval import datasets, metrics
 def test_scores_are_those_computed_by_hand() -> None:
     s = metrics.score(["a", "x", "b", "y", "z", "c"], ["a", "b", "c", "d"])
     assert (s.recall5, s.recall10, s.mrr10) == (0.5, 0.75, 1.0)
-    assert s.map5 == pytest.approx((1 + 2 / 3) / 2) and s.map5_std == pytest.approx((1 + 2 / 3) / 4)
+    assert s.map5 == pytest.approx((1 + 2 / 3) / 2)
+    assert s.map5_std == pytest.approx((1 + 2 / 3) / 4)
     assert metrics.score(["x", "a", "a"], ["a"]).mrr10 == 0.5
     assert metrics.score([], ["a"]) == metrics.Scores(0, 0, 0, 0, 0)
     with pytest.raises(ValueError, match="relevant"):
@@ -29,7 +30,8 @@ def test_scores_are_those_computed_by_hand() -> None:
 def test_scores_lie_between_0_and_1_and_grow_with_depth(ranked: list[str], relevant: set[str]) -> None:
     s = metrics.score(ranked, sorted(relevant))
     assert all(0 <= v <= 1 for v in (s.recall5, s.map5, s.map5_std, s.recall10, s.mrr10))
-    assert s.recall5 <= s.recall10 and s.map5_std <= s.map5 + 1e-12
+    assert s.recall5 <= s.recall10
+    assert s.map5_std <= s.map5 + 1e-12
 
 
 def test_our_scores_equal_those_of_the_shared_scorer(shared_data: Path, tmp_path: Path) -> None:
@@ -51,7 +53,8 @@ def test_our_scores_equal_those_of_the_shared_scorer(shared_data: Path, tmp_path
         "camroll-mpr"
     ]["per_user"]["u3"]
     ours = metrics.mean([metrics.score(run[q.id], q.relevant) for q in queries])
-    assert ours.recall5 == pytest.approx(theirs["recall@5"]) and ours.map5 == pytest.approx(theirs["map@5"])
+    assert ours.recall5 == pytest.approx(theirs["recall@5"])
+    assert ours.map5 == pytest.approx(theirs["map@5"])
     assert ours.mrr10 == pytest.approx(theirs["mrr@10"])
 
 
@@ -74,7 +77,8 @@ def test_the_sample_holds_19_photos_and_its_module_says_what_it_made_up(tmp_path
 
     assert sample.write(tmp_path / "s.jsonl") == 19
     items = list(scan(tmp_path / "s.jsonl"))
-    assert all(isinstance(item, Photo) for item in items) and "invented" in (sample.__doc__ or "")
+    assert all(isinstance(item, Photo) for item in items)
+    assert "invented" in (sample.__doc__ or "")
 
 
 @pytest.mark.slow
@@ -89,7 +93,8 @@ def test_a_development_users_album_beats_the_packaged_bm25_baseline(
     folder = shared_data / "camroll-mpr"
     count = datasets.write_album(folder, "u6", tmp_path / "u6.jsonl")
     built = build(tmp_path / "u6.jsonl", Models.open(bundle), tmp_path / "u6.gamer")
-    assert built.photos == count and not built.skips
+    assert built.photos == count
+    assert not built.skips
     engine = Engine.open(bundle, tmp_path / "u6.gamer")
     rows = [
         metrics.score([h.id for h in engine.search(q.text, 10).hits], q.relevant)
@@ -105,5 +110,6 @@ def test_a_result_behind_a_symbolic_link_is_replaced_and_the_link_stays(tmp_path
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
     write_atomically(tmp_path / "link.json", "new")
-    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "real.json").read_text() == "new\n"
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text() == "new\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "real.json"]

@@ -30,7 +30,8 @@ def test_every_artifact_is_a_row_of_the_table(tmp_path: Path) -> None:
     )
     out = tmp_path / "e.json"
     done = CliRunner().invoke(bench, ["study", "exports", "-b", str(tmp_path), "-o", str(out), "--json"])
-    assert json.loads(done.output) == json.loads(out.read_text()) and out.read_text().count("\n") == 1
+    assert json.loads(done.output) == json.loads(out.read_text())
+    assert out.read_text().count("\n") == 1
     (shown,) = exports.tables(table)
     assert isinstance(shown, Sheet)
     assert len(json.loads(out.read_text())["rows"]) == len(table.rows) == len(shown.rows)
@@ -51,7 +52,8 @@ def test_an_artifact_that_several_bundles_share_is_listed_once(tmp_path: Path) -
         (),
         *[("other",)] * (len(raw["artifacts"]) - 1),
         (),
-    ] and table.rows[-1].recipe == "other"
+    ]
+    assert table.rows[-1].recipe == "other"
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
@@ -76,13 +78,12 @@ def test_the_peer_that_is_not_installed_and_a_study_of_nothing_are_refused_in_a_
     optimum = pytest.importorskip("gamer.bench.peers.optimum", reason="needs the export extra")
     monkeypatch.setattr(optimum, "FOLDER", tmp_path)
     done = CliRunner().invoke(bench, ["study", "exports", "--set", "peer=optimum"])
-    assert (
-        done.exit_code == 1
-        and "make optimum-peer" in done.stderr
-        and len(done.stderr.strip().splitlines()) == 1
-    )
+    assert done.exit_code == 1
+    assert "make optimum-peer" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
     monkeypatch.setattr(optimum, "LONGEST", 0.1)
     with pytest.raises(ExportError, match=r"not done after 0\.1 s"):
         optimum._timed("sleep", "600")
     done = CliRunner().invoke(bench, ["study", "exports"])
-    assert done.exit_code and "--set peer=optimum" in done.stderr
+    assert done.exit_code
+    assert "--set peer=optimum" in done.stderr

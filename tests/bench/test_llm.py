@@ -48,7 +48,8 @@ def test_every_engine_gets_the_same_tokens() -> None:
     speeds = llm._speeds(runners, [7, 8, 9], 3, 2, 5.0, lambda text: None, 2)
     assert all(r.given == [[7, 8, 100, 101, 102]] * 3 for r in runners)  # one pass warms up
     assert all(s.perplexity == 16.0 and s.bandwidth_share == round(s.decode_tps / 500, 3) for s in speeds)
-    assert [len(s.prefill_samples) for s in speeds] == [2, 2] and all(s.decode_tps > 0 for s in speeds)
+    assert [len(s.prefill_samples) for s in speeds] == [2, 2]
+    assert all(s.decode_tps > 0 for s in speeds)
 
 
 def test_the_loss_is_the_negative_logarithm_of_the_softmax() -> None:
@@ -123,5 +124,7 @@ def test_llama_cpp_gives_the_losses_of_the_same_weights(bundle: Path) -> None:
     scores = peer.scores(ids)
     assert [peer.prefill(ids[:9]), peer.step(ids[9])] == scores[8:10].argmax(1).tolist()
     theirs, own = llm._perplexity(peer, ids), llm._perplexity(ours, ids)
-    assert theirs is not None and own is not None and abs(theirs / own - 1) < 0.1
+    assert theirs is not None
+    assert own is not None
+    assert abs(theirs / own - 1) < 0.1
     peer.close()

@@ -65,18 +65,22 @@ def flags(command: click.Command) -> dict[str, click.Option]:
 def test_every_bench_command_has_help_and_writes_and_prints_its_result_in_the_same_way() -> None:
     for name, command in commands(bench):
         shown, given = run(name, "--help"), flags(command)
-        assert shown.exit_code == 0 and command.help, name
+        assert shown.exit_code == 0, name
+        assert command.help, name
         if name in NO_RESULT:
             assert "--json" not in given, name
             continue
-        assert given["-o"].opts == ["-o", "--output"] and given["-o"].type.name == "path", name
-        assert given["--json"].is_flag and "--json" in shown.output, name
+        assert given["-o"].opts == ["-o", "--output"], name
+        assert given["-o"].type.name == "path", name
+        assert given["--json"].is_flag, name
+        assert "--json" in shown.output, name
         assert ("--format" in given) == (name in SHEETS), name
 
 
 def test_o_is_the_file_or_folder_that_is_written_in_every_command_of_gamer() -> None:
     found = dict(commands(gamer))
-    assert len(found) > 40 and {f"index {name}" for name in INDEX_COMMANDS} <= {
+    assert len(found) > 40
+    assert {f"index {name}" for name in INDEX_COMMANDS} <= {
         *found,
         "index event",
         "index",
@@ -85,7 +89,8 @@ def test_o_is_the_file_or_folder_that_is_written_in_every_command_of_gamer() -> 
         given = flags(command)
         for flag in ("-o", "--output"):
             if flag in given:
-                assert "-o" in given[flag].opts and given[flag].type.name == "path", name
+                assert "-o" in given[flag].opts, name
+                assert given[flag].type.name == "path", name
         if "--format" in given:
             assert isinstance(given["--format"].type, click.Choice), name
             assert list(given["--format"].type.choices) == ["md", "csv", "json", "jsonl"], name
@@ -100,7 +105,8 @@ def test_the_result_is_one_object_with_json_and_a_table_without(tmp_path: Path) 
         assert shown.exit_code == as_json.exit_code == 0, shown.output
         assert json.loads(as_json.output) == json.loads(out.read_text())
         assert as_json.output == run(*words, "--format", "json").output
-        assert shown.output.startswith("### ") and "{" not in shown.output
+        assert shown.output.startswith("### ")
+        assert "{" not in shown.output
         assert run(*words, "-o", tmp_path).exit_code == 1  # a folder cannot be the file
         assert run(*words, "--format", "csv").output.count("\n") > 5
 
@@ -109,9 +115,11 @@ def test_a_report_writes_and_prints_json_of_a_page_and_of_a_folder_too(tmp_path:
     page, out = tmp_path / "r.html", tmp_path / "r.json"
     for words in (("report", RESULTS / "latency-pocket.json", "--html", page), ("report", RESULTS)):
         as_json = run(*words, "-o", out, "--json")
-        assert as_json.exit_code == 0 and json.loads(as_json.output) == json.loads(out.read_text())
+        assert as_json.exit_code == 0
+        assert json.loads(as_json.output) == json.loads(out.read_text())
     refused = run("report", RESULTS, "--format", "csv")
-    assert refused.exit_code == 1 and "leave out --format csv" in refused.output
+    assert refused.exit_code == 1
+    assert "leave out --format csv" in refused.output
 
 
 def test_runs_of_several_numbers_of_threads_are_compared() -> None:
@@ -198,8 +206,10 @@ def test_an_engine_that_was_named_and_is_not_installed_is_an_error_at_once(
 ) -> None:
     monkeypatch.setattr(ann, "measure", lambda *_: pytest.fail("built, though an engine is missing"))
     done = run("study", "ann", "--set", "peer=usearch,hnswlib")
-    assert done.exit_code == 1 and len(done.stderr.strip().splitlines()) == 1
-    assert "hnswlib is not installed" in done.stderr and "[hnswlib]" in done.stderr
+    assert done.exit_code == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "hnswlib is not installed" in done.stderr
+    assert "[hnswlib]" in done.stderr
 
 
 def test_every_engine_says_what_it_needs() -> None:
@@ -253,7 +263,8 @@ def test_no_step_takes_longer_than_its_layer(monkeypatch: pytest.MonkeyPatch) ->
     parent, child = rows["cube", ""], rows["cube", "cue parse"]
     assert all(c <= p for c, p in zip(child.samples_ns, parent.samples_ns, strict=True))
     order = [rows[layer, ""].p50_ns for layer in ("cube", "all", "search")]
-    assert order == sorted(order) and not tables.longer_than_parents(list(rows.values()))
+    assert order == sorted(order)
+    assert not tables.longer_than_parents(list(rows.values()))
 
 
 def test_a_step_that_few_searches_take_is_named_where_its_median_is_longer(
@@ -261,7 +272,8 @@ def test_a_step_that_few_searches_take_is_named_where_its_median_is_longer(
 ) -> None:
     rows = searched(monkeypatch, ("cat", "dog", "last spring"))
     (note,) = tables.longer_than_parents(rows)
-    assert note.startswith("cube: anchors has a longer median (5.000 ms)") and "3 of 9 searches" in note
+    assert note.startswith("cube: anchors has a longer median (5.000 ms)")
+    assert "3 of 9 searches" in note
 
 
 # bench device: intervals
@@ -311,8 +323,10 @@ def test_bench_device_prints_the_interval_and_what_it_is_made_of(
     for row in (*result["outlooks"], *result["tasks"]):
         assert row["cpu_low_ms"] == pytest.approx(row["cpu_ms"] * low)
         assert row["cpu_high_ms"] == pytest.approx(row["cpu_ms"] * high)
-    assert result["tasks"] and f"{low:.2f} to {high:.2f} times the prediction" in done.output
-    assert "calibrated on the others" in done.output and done.output.count("| 95 %") == 3
+    assert result["tasks"]
+    assert f"{low:.2f} to {high:.2f} times the prediction" in done.output
+    assert "calibrated on the others" in done.output
+    assert done.output.count("| 95 %") == 3
     drawn = run("report", out, "--html", page)
     assert drawn.exit_code == 0, drawn.output
     assert f"{result['tasks'][0]['cpu_low_ms']:.0f} … " in page.read_text(encoding="utf-8")

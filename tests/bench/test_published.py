@@ -22,7 +22,8 @@ def test_the_papers_layers_add_up_to_its_total() -> None:
 
 def test_every_figure_is_written_in_the_file_alone() -> None:
     raw = json.loads((Path(published.__file__).parent / "published.json").read_text(encoding="utf-8"))
-    assert raw["table_3"]["flickr"] == PAPER.table_3["flickr"] and raw["settings"] == PAPER.settings
+    assert raw["table_3"]["flickr"] == PAPER.table_3["flickr"]
+    assert raw["settings"] == PAPER.settings
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,10 @@ def test_a_figure_that_is_missing_or_doubled_is_one_line(
     monkeypatch.setattr(published, "FILE", broken)
     with pytest.raises(RuntimeFailure) as raised:
         published._read()
-    assert words in str(raised.value) and str(raised.value).startswith(str(broken))
-    assert str(raised.value).endswith(": mend it by the paper") and "\n" not in str(raised.value)
+    assert words in str(raised.value)
+    assert str(raised.value).startswith(str(broken))
+    assert str(raised.value).endswith(": mend it by the paper")
+    assert "\n" not in str(raised.value)
 
 
 TEXT = ROOT.parent / "shared" / "papers" / "gamer.txt"

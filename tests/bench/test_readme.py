@@ -37,7 +37,8 @@ def test_the_documented_baseline_can_be_added_and_measured(
     spec = importlib.util.spec_from_file_location(
         "gamer.bench.retrieval.baselines.newest", tmp_path / "newest.py"
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     newest = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newest)
     entry = re.fullmatch(r'    "newest": Baseline\(newest\.rank, "(.*)"\),\n', line)
@@ -48,7 +49,8 @@ def test_the_documented_baseline_can_be_added_and_measured(
     from gamer.bench.retrieval.quality import evaluate
 
     result, runs = evaluate(bundle, folder, ("ours", "newest"), "ours", 1, tmp_path / "cache", print)
-    assert [row.method for row in result.methods] == ["ours", "newest"] and result.methods[1].what == entry[1]
+    assert [row.method for row in result.methods] == ["ours", "newest"]
+    assert result.methods[1].what == entry[1]
     assert (
         runs["newest"]["ann-q4"][0] == "ann7"
     )  # "boats in the harbour": two photos say harbour, and this is the newer one
@@ -63,4 +65,5 @@ def test_the_documented_data_set_can_be_added_and_measured(bundle: Path, tmp_pat
     done = CliRunner().invoke(bench, command)
     assert done.exit_code == 0, done.output
     result = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
-    assert result["dataset"] == "my-set" and result["methods"][0]["scores"]["recall5"]["mean"] == 1.0
+    assert result["dataset"] == "my-set"
+    assert result["methods"][0]["scores"]["recall5"]["mean"] == 1.0

@@ -36,7 +36,8 @@ def test_the_list_names_every_study_its_result_and_its_state() -> None:
     rows = json.loads(run("study", "--json").output)
     assert [row["study"] for row in rows] == list(STUDIES)
     (withheld,) = [row for row in rows if row["study"] == "withheld"]
-    assert withheld["result"] == "withheld.json" and withheld["takes"] == "DATA or more; -b BUNDLE"
+    assert withheld["result"] == "withheld.json"
+    assert withheld["takes"] == "DATA or more; -b BUNDLE"
     assert {row["beside the code"] for row in rows} <= {"current", "older", "unknown", "none"}
 
 
@@ -80,7 +81,8 @@ def test_every_committed_result_says_how_it_is_made_and_what_it_measures() -> No
 )
 def test_what_a_study_does_not_take_is_one_line_and_exit_2(words: tuple[str, ...], message: str) -> None:
     done = run("study", *words)
-    assert done.exit_code == 2 and message in done.output
+    assert done.exit_code == 2
+    assert message in done.output
 
 
 def test_settings_are_read_by_their_types_and_named_without_folders(tmp_path: Path) -> None:
@@ -89,18 +91,24 @@ def test_settings_are_read_by_their_types_and_named_without_folders(tmp_path: Pa
     read = settings.read(kind, given)
     assert (read.alpha, read.rate, read.base) == ((0.3, 0.5), 0.001, tmp_path / "base")
     shown = settings.differing(read)
-    assert "alpha=0.3,0.5" in shown and "base=base" in shown and str(tmp_path) not in " ".join(shown)
-    assert settings.read(kind, given, quick=True).epochs == 1 and read.epochs == 20
+    assert "alpha=0.3,0.5" in shown
+    assert "base=base" in shown
+    assert str(tmp_path) not in " ".join(shown)
+    assert settings.read(kind, given, quick=True).epochs == 1
+    assert read.epochs == 20
     assert settings.read(kind, [*given, "epochs=3"], quick=True).epochs == 3
     assert settings.differing(settings.read(Settings, ["since=2024-05-31"])) == ["since=2024-05-31"]
 
 
 def test_a_study_runs_prints_a_table_and_writes_what_every_result_carries(tmp_path: Path) -> None:
     done = run("study", "questions", "-o", tmp_path / "q.json")
-    assert done.exit_code == 0 and done.stdout.startswith("### Questions by author")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("### Questions by author")
     result = json.loads((tmp_path / "q.json").read_text())
-    assert list(result)[:2] == ["machine", "command"] and list(result)[-1] == "when"
-    assert result["command"] == "gamer bench study questions" and result["machine"]["cores"] >= 1
+    assert list(result)[:2] == ["machine", "command"]
+    assert list(result)[-1] == "when"
+    assert result["command"] == "gamer bench study questions"
+    assert result["machine"]["cores"] >= 1
     assert "### Questions by family" in run("study", "questions", "--set", "families=true").output
 
 
@@ -130,7 +138,8 @@ def test_an_old_name_means_what_it_meant(old: str, new: str) -> None:
 
 def test_an_old_name_runs_with_a_hint() -> None:
     done = run("questions", "--families")
-    assert done.exit_code == 0 and "### Questions by family" in done.stdout
+    assert done.exit_code == 0
+    assert "### Questions by family" in done.stdout
     hint = "gamer bench questions is now: gamer bench study questions --set families=true"
     assert done.stderr.splitlines()[0] == hint
     assert run("question").exit_code == 2
@@ -175,8 +184,10 @@ def test_results_are_made_in_parts_and_those_of_this_commit_are_passed_over(
     }
     monkeypatch.setattr(figures, "FIGURES", words)
     first = run("study", "--all", "-o", tmp_path)
-    assert first.exit_code == 1 and "2 results were not made" in first.stderr
-    assert "a.json: made" in first.stdout and "b.json: left out: give bundle" in first.stdout
+    assert first.exit_code == 1
+    assert "2 results were not made" in first.stderr
+    assert "a.json: made" in first.stdout
+    assert "b.json: left out: give bundle" in first.stdout
     assert "c.json: gamer bench study replay: none" in first.stdout
     assert "d.json: made" in first.stdout
     commit = staleness.commit_of(tmp_path / "a.json")

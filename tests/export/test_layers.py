@@ -56,11 +56,14 @@ def test_the_spoiled_matrix_of_a_text_tower_is_where_parity_fell(export: Export,
     assert {"layers.0.attention.query", "layers.1.down", "layers.1.norm", "embedding"} <= {
         r.name for r in whole.rows
     }
-    assert whole.first is None and min(row.cosine for row in whole.rows) > 0.99999
+    assert whole.first is None
+    assert min(row.cosine for row in whole.rows) > 0.99999
     _spoil(path, "layers.1.down")
     spoiled = _compared(tmp_path / "out", settings, artifact)
-    assert spoiled.first is not None and spoiled.most is not None
-    assert spoiled.first.name == spoiled.most.name == "layers.1.down" and spoiled.first.operator == "MatMul"
+    assert spoiled.first is not None
+    assert spoiled.most is not None
+    assert spoiled.first.name == spoiled.most.name == "layers.1.down"
+    assert spoiled.first.operator == "MatMul"
     item = components.build(settings, "text_tower", "fp32")
     with pytest.raises(
         ExportError, match=r"layers\.1\.down \(MatMul, cosine -?[0-9.]+\) is the first layer below"
@@ -79,7 +82,8 @@ def test_a_decoder_written_node_by_node_is_matched_too_and_the_command_shows_it(
     assert names["layers.0.qkv"].operator == "MatMulNBits"
     done = CliRunner().invoke(cli.verify, [str(out), "--layers", "llm_decoder", "--json"])
     (shown,) = json.loads(done.output)["layers"]
-    assert [row["name"] for row in shown["rows"]] == list(names) and shown["most"] in names
+    assert [row["name"] for row in shown["rows"]] == list(names)
+    assert shown["most"] in names
     assert "layers.0.gate_up" in CliRunner().invoke(cli.verify, [str(out), "--layers"]).output
     for words, line in (
         ((str(out), "--layers", "image_tower"), "llm_decoder"),
@@ -87,7 +91,8 @@ def test_a_decoder_written_node_by_node_is_matched_too_and_the_command_shows_it(
         ((str(out), "--layers", "--hashes-only"), "leave one out"),
     ):
         refused = CliRunner().invoke(cli.verify, words)
-        assert refused.exit_code and line in refused.stderr
+        assert refused.exit_code
+        assert line in refused.stderr
 
 
 def test_a_value_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +114,8 @@ def test_a_core_ml_program_is_matched_by_the_parameters_that_its_operations_take
     manifest = write.export(settings, ("coreml",), tmp_path / "out", 1, lambda text, artifact: None)
     rows = {row.name: row for row in _compared(tmp_path / "out", settings, manifest.artifacts[0]).rows}
     assert {f"layers.{n}.{name}" for n in (0, 1) for name in ("up", "down", "attention.query")} <= set(rows)
-    assert rows["layers.0.up"].operator == "linear" and 0.99 < rows["layers.1.norm"].cosine < 1
+    assert rows["layers.0.up"].operator == "linear"
+    assert 0.99 < rows["layers.1.norm"].cosine < 1
 
 
 def test_of_a_program_with_functions_the_one_that_takes_a_token_is_matched(
@@ -122,7 +128,8 @@ def test_of_a_program_with_functions_the_one_that_takes_a_token_is_matched(
     decoder = next(a for a in manifest.artifacts if a.role == "llm_decoder")
     rows = {row.name: row for row in _compared(out, settings, decoder).rows}
     assert {f"layers.{n}.{name}" for n in (0, 1) for name in ("qkv", "out", "gate_up", "down")} <= set(rows)
-    assert rows["layers.1.down"].operator == "linear" and 0.99 < rows["layers.1.down"].cosine < 1
+    assert rows["layers.1.down"].operator == "linear"
+    assert 0.99 < rows["layers.1.down"].cosine < 1
 
 
 def test_graphs_for_npus_and_programs_with_channels_first_are_matched_too(
@@ -149,8 +156,10 @@ def test_graphs_for_npus_and_programs_with_channels_first_are_matched_too(
     codes.CopyFrom(numpy_helper.from_array(-np.maximum(numpy_helper.to_array(codes), -127), name))
     onnx.save(model, str(path))
     spoiled = _compared(out, settings, artifact)
-    assert spoiled.most is not None and spoiled.most.name == "encoder.layers.1.mlp.down"
-    assert spoiled.most.operator == "Gemm" and spoiled.most.cosine < 0
+    assert spoiled.most is not None
+    assert spoiled.most.name == "encoder.layers.1.mlp.down"
+    assert spoiled.most.operator == "Gemm"
+    assert spoiled.most.cosine < 0
 
 
 def test_a_value_is_read_as_those_behind_it_get_it() -> None:
@@ -162,7 +171,8 @@ def test_a_value_is_read_as_those_behind_it_get_it() -> None:
     }
     graph = Graph(makers, {"product": "x", "act": "y"})
     assert graph.read == {"product": "rounded", "act": "y"}
-    assert graph.operator("act") == "Relu" and graph.before("act") == ("product",)
+    assert graph.operator("act") == "Relu"
+    assert graph.before("act") == ("product",)
 
 
 def test_every_output_has_a_figure(export: Export, tmp_path: Path) -> None:
@@ -171,5 +181,7 @@ def test_every_output_has_a_figure(export: Export, tmp_path: Path) -> None:
     )
     manifest = export(settings, tmp_path / "out")
     tower = manifest.artifact("image_tower", "onnx").parity
-    assert set(tower.outputs) == {"embedding", "patches"} and tower.outputs["embedding"] == tower.minimum
-    assert np.isfinite(list(tower.outputs.values())).all() and min(tower.outputs.values()) > 0.9
+    assert set(tower.outputs) == {"embedding", "patches"}
+    assert tower.outputs["embedding"] == tower.minimum
+    assert np.isfinite(list(tower.outputs.values())).all()
+    assert min(tower.outputs.values()) > 0.9

@@ -29,4 +29,5 @@ def test_paths_are_in_the_cache_and_not_in_what_a_manifest_says(tmp_path: Path, 
 
 
 def test_a_digest_that_is_none_names_no_file(own_cache: Path) -> None:
-    assert sources.recall("../../etc/passwd") == {} and not own_cache.exists()
+    assert sources.recall("../../etc/passwd") == {}
+    assert not own_cache.exists()

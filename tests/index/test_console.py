@@ -14,4 +14,5 @@ def test_line_breaks_become_spaces_and_control_characters_are_marked() -> None:
 
 @given(st.text())
 def test_any_text_is_printed_on_one_line(text: str) -> None:
-    assert plain(text).isprintable() and len(plain(text)) == len(text)
+    assert plain(text).isprintable()
+    assert len(plain(text)) == len(text)

@@ -29,11 +29,15 @@ SECRET = "Zanzibar-Quokka-4711"
 
 def test_nothing_is_kept_until_it_is_asked_for(tmp_path: Path) -> None:
     log = OpenedLog(tmp_path / "a.gamer")
-    assert not log.add("my cat", "IMG_1.jpg") and not log.kept and log.read() == ()
+    assert not log.add("my cat", "IMG_1.jpg")
+    assert not log.kept
+    assert log.read() == ()
     assert not list(tmp_path.iterdir())
     log.keep()
-    assert log.kept and log.path.stat().st_mode & 0o777 == 0o600
-    assert log.add("my cat", "IMG_1.jpg", at=5) and log.add("日の出", "b", at=3)
+    assert log.kept
+    assert log.path.stat().st_mode & 0o777 == 0o600
+    assert log.add("my cat", "IMG_1.jpg", at=5)
+    assert log.add("日の出", "b", at=3)
     assert log.read() == (Opened(3, "日の出", "b"), Opened(5, "my cat", "IMG_1.jpg"))
     log.keep()
     assert len(log.read()) == 2
@@ -43,8 +47,10 @@ def test_deleting_leaves_nothing_and_keeps_no_more(tmp_path: Path) -> None:
     log = OpenedLog(tmp_path / "a.gamer")
     log.keep()
     log.add("my cat", "IMG_1.jpg")
-    assert log.delete() == 1 and not list(tmp_path.iterdir())
-    assert not log.add("my cat", "IMG_1.jpg") and log.delete() == 0
+    assert log.delete() == 1
+    assert not list(tmp_path.iterdir())
+    assert not log.add("my cat", "IMG_1.jpg")
+    assert log.delete() == 0
 
 
 def test_deleting_takes_out_the_titles_that_were_learned_of_it(album_path: Path) -> None:
@@ -54,19 +60,26 @@ def test_deleting_takes_out_the_titles_that_were_learned_of_it(album_path: Path)
         writer.set_channel(TITLE, {photo: np.ones((1, dim), np.float32)})
     assert CliRunner().invoke(opened, [str(album_path), "--delete"]).exit_code == 0
     with Album.open(album_path) as album:
-        assert TITLE not in album.channels() and album.verify() == []
+        assert TITLE not in album.channels()
+        assert album.verify() == []
 
 
 def test_what_is_forgotten_leaves_the_file_and_later_searches_are_kept(tmp_path: Path) -> None:
     log = OpenedLog(tmp_path / "a.gamer")
-    assert log.forget(queries=None) == 0 and not list(tmp_path.iterdir())
+    assert log.forget(queries=None) == 0
+    assert not list(tmp_path.iterdir())
     log.keep()
     for at, (query, photo) in enumerate([("my cat", "a"), ("the doctor", "b"), ("日の出", "c")]):
         log.add(query, photo, at=at)
-    assert log.forget(photos=["a"]) == 1 and log.forget(queries=["the doctor"]) == 1
-    assert log.read() == (Opened(2, "日の出", "c"),) and b"doctor" not in log.path.read_bytes()
-    assert log.add("later", "d", at=9) and log.forget(queries=None) == 2
-    assert log.kept and log.path.read_bytes() == b"" and log.path.stat().st_mode & 0o777 == 0o600
+    assert log.forget(photos=["a"]) == 1
+    assert log.forget(queries=["the doctor"]) == 1
+    assert log.read() == (Opened(2, "日の出", "c"),)
+    assert b"doctor" not in log.path.read_bytes()
+    assert log.add("later", "d", at=9)
+    assert log.forget(queries=None) == 2
+    assert log.kept
+    assert log.path.read_bytes() == b""
+    assert log.path.stat().st_mode & 0o777 == 0o600
 
 
 def test_removing_a_photo_deletes_the_searches_that_led_to_it(album_path: Path) -> None:
@@ -100,7 +113,8 @@ def test_forgetting_a_turn_deletes_the_search_with_its_words(album_path: Path) -
     assert CliRunner().invoke(forget, [str(album_path), "t1"]).exit_code == 0
     assert [entry.query for entry in log.read()] == ["my cat", "tea"]
     assert CliRunner().invoke(forget, [str(album_path), "--all"]).exit_code == 0
-    assert log.read() == () and log.kept
+    assert log.read() == ()
+    assert log.kept
 
 
 @given(st.lists(st.binary(max_size=60), max_size=20), st.text(max_size=30))
@@ -122,21 +136,25 @@ def test_lines_that_are_none_are_left_out(
 def test_long_queries_are_cut_and_a_full_log_takes_no_more(tmp_path: Path) -> None:
     log = OpenedLog(tmp_path / "a.gamer")
     log.keep()
-    assert log.add("x" * 5000, "p") and len(log.read()[0].query) == MAX_QUERY
+    assert log.add("x" * 5000, "p")
+    assert len(log.read()[0].query) == MAX_QUERY
     with log.path.open("ab") as file:
         file.truncate(MAX_BYTES)
-    assert not log.add("my cat", "p") and log.path.stat().st_size == MAX_BYTES
+    assert not log.add("my cat", "p")
+    assert log.path.stat().st_size == MAX_BYTES
 
 
 def test_the_command_says_keeps_and_deletes(tmp_path: Path) -> None:
     album = tmp_path / "a.gamer"
     run = partial(gamer, "index", "opened", album)
     missing = run()
-    assert missing.returncode == 1 and "no such album" in missing.stderr
+    assert missing.returncode == 1
+    assert "no such album" in missing.stderr
     album.write_bytes(b"")
     assert json.loads(run("--json").stdout) == {"kept": False, "entries": 0, "deleted": 0}
     assert run("--keep").returncode == 0
     OpenedLog(album).add("my cat", "p")
-    assert run().stdout.startswith("1 opened photos in ") and run("--keep", "--delete").returncode == 1
+    assert run().stdout.startswith("1 opened photos in ")
+    assert run("--keep", "--delete").returncode == 1
     assert "1 entries deleted; what is opened is not kept" in run("--delete").stdout
     assert not OpenedLog(album).kept

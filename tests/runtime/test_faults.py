@@ -74,7 +74,9 @@ def test_a_faulty_bundle_fails_the_search_with_one_line_that_names_the_fault(
     damage(broken / name)
     done = gamer("search", str(sample_album), "my cat", "-b", str(broken))
     lines = done.stderr.strip().splitlines()
-    assert done.returncode == 1 and len(lines) == 1 and not done.stdout, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert len(lines) == 1, done.stderr
+    assert not done.stdout, done.stderr
     assert lines[0].startswith("gamer search: ")
     for words in says:
         assert words in lines[0]
@@ -88,8 +90,11 @@ def test_an_album_of_a_newer_version_fails_the_search_with_one_line_that_names_i
     with sqlite3.connect(newer) as db:
         db.execute("PRAGMA user_version = 99")
     done = gamer("search", str(newer), "my cat", "-b", str(bundle))
-    assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1
-    assert "newer.gamer" in done.stderr and "99" in done.stderr and "update the program" in done.stderr
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "newer.gamer" in done.stderr
+    assert "99" in done.stderr
+    assert "update the program" in done.stderr
 
 
 def test_a_photo_moved_away_is_still_found_and_reported_as_missing(bundle: Path, tmp_path: Path) -> None:
@@ -105,9 +110,11 @@ def test_a_photo_moved_away_is_still_found_and_reported_as_missing(bundle: Path,
     build(tmp_path / "a.jsonl", Models.open(bundle), tmp_path / "a.gamer")
     (tmp_path / "wall.jpg").rename(tmp_path / "elsewhere.jpg")
     done = gamer("search", str(tmp_path / "a.gamer"), "the red wall", "-b", str(bundle))
-    assert done.returncode == 0 and "wall" in done.stdout
+    assert done.returncode == 0
+    assert "wall" in done.stdout
     assert len(done.stderr.strip().splitlines()) == 1
-    assert "wall.jpg" in done.stderr and "gamer index add" in done.stderr
+    assert "wall.jpg" in done.stderr
+    assert "gamer index add" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -125,11 +132,15 @@ def test_odd_queries_are_answered_or_refused_without_printing_control_characters
     bundle: Path, sample_album: Path, query: str, says: str | None
 ) -> None:
     done = gamer("search", str(sample_album), query, "-b", str(bundle), "--explain")
-    assert "\x1b[2J" not in done.stdout + done.stderr and "\x07" not in done.stdout + done.stderr
+    assert "\x1b[2J" not in done.stdout + done.stderr
+    assert "\x07" not in done.stdout + done.stderr
     if says is None:
-        assert done.returncode == 0 and not done.stderr, done.stderr
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr, done.stderr
     else:
-        assert done.returncode == 1 and says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+        assert done.returncode == 1
+        assert says in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
 
 
 BARRED = """
@@ -174,7 +185,8 @@ def test_a_search_works_in_a_kernel_namespace_without_network(bundle: Path, samp
     asked = [str(sample_album), QUERIES[1], "-b", str(bundle), "--now", "2026-11-21"]
     command = [unshare, "-rn", *SEARCH, *asked]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "rocket" in done.stdout, done.stderr
 
 
 def test_a_bundle_with_another_encoder_is_refused_with_the_command_that_encodes_again(
@@ -183,10 +195,8 @@ def test_a_bundle_with_another_encoder_is_refused_with_the_command_that_encodes_
     rename(broken / "manifest.json")
     with pytest.raises(RuntimeFailure, match="gamer index update") as caught:
         Engine.open(broken, sample_album)
-    assert (
-        str(sample_album) in str(caught.value)
-        and str(broken) in str(caught.value)
-        and "\n" not in str(caught.value)
-    )
+    assert str(sample_album) in str(caught.value)
+    assert str(broken) in str(caught.value)
+    assert "\n" not in str(caught.value)
     with Album.open(sample_album) as album:
         assert album.meta.text_encoder in str(caught.value)

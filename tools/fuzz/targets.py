@@ -47,7 +47,8 @@ class Target:
         try:
             self.feed(data)
         except self.errors as error:
-            assert str(error) and "\n" not in str(error), f"not one line: {error!r}"
+            assert str(error), f"not one line: {error!r}"
+            assert "\n" not in str(error), f"not one line: {error!r}"
 
 
 def _with_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:

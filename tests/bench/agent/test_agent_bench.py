@@ -66,7 +66,9 @@ def data(tmp_path: Path) -> Path:
 @given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
 def test_f1_of_sets_is_the_harmonic_mean_of_precision_and_recall(found: set[int], relevant: set[int]) -> None:
     f1 = set_f1(found, relevant)
-    assert 0 <= f1 <= 1 and (f1 == 1) == (found == relevant) and f1 == set_f1(relevant, found)
+    assert 0 <= f1 <= 1
+    assert (f1 == 1) == (found == relevant)
+    assert f1 == set_f1(relevant, found)
     if found & relevant:
         precision, recall = len(found & relevant) / len(found), len(found & relevant) / len(relevant)
         assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
@@ -97,7 +99,8 @@ def test_the_baselines_threshold_is_the_best_of_all() -> None:
         Scored(task("d"), ("d", "e"), (0.7, 0.2)),
     ]
     threshold, best = tasks.best_cut(results, set_f1)
-    assert best == 1.0 and 0.2 < threshold <= 0.7
+    assert best == 1.0
+    assert 0.2 < threshold <= 0.7
     assert [ids for _, ids in tasks.cut(results, threshold)] == [("a", "b"), ("d",)]
 
 
@@ -116,17 +119,24 @@ def test_the_whole_measurement_of_small_data_sets(bundle: Path, data: Path, tmp_
     assert result.exit_code == 0, result.output
     figures = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     rules = figures["albums"]["album"][0]
-    assert rules["method"] == "rules" and rules["groups"]["relation"]["exact"] == 1.0
-    assert rules["groups"]["absent"]["refused"] == 1.0 and rules["calls"]["filter"] == 1
+    assert rules["method"] == "rules"
+    assert rules["groups"]["relation"]["exact"] == 1.0
+    assert rules["groups"]["absent"]["refused"] == 1.0
+    assert rules["calls"]["filter"] == 1
     said = {row["method"]: row for row in figures["sentences"]}
-    assert said["rules"]["right"] == 1.0 and said["rules"]["evidence"] == 1.0
-    assert said["one search, first 10"]["f1"] is None and said["one search, first 10"]["usage"] is None
+    assert said["rules"]["right"] == 1.0
+    assert said["rules"]["evidence"] == 1.0
+    assert said["one search, first 10"]["f1"] is None
+    assert said["one search, first 10"]["usage"] is None
     used = said["rules"]["usage"]
-    assert list(used["by_type"]) == ["when"] and used["by_type"]["when"] == used["by_turn"][0]
+    assert list(used["by_type"]) == ["when"]
+    assert used["by_type"]["when"] == used["by_turn"][0]
     assert rules["classes"] == said["rules"]["classes"] == {}
     assert str(tmp_path) not in figures["command"]
-    assert rules["mistakes"]["relation"] == {"right": 1} and rules["differences"] is None
-    assert rules["usage"]["by_turn"][0]["search"] == 3 and rules["usage"]["tokens"] == "none"
+    assert rules["mistakes"]["relation"] == {"right": 1}
+    assert rules["differences"] is None
+    assert rules["usage"]["by_turn"][0]["search"] == 3
+    assert rules["usage"]["tokens"] == "none"
 
 
 def test_a_folder_without_data_sets_is_named(bundle: Path, tmp_path: Path) -> None:
@@ -158,8 +168,10 @@ def test_what_is_recorded_is_played_again_without_a_mind(
     for name in ("method", "groups", "calls", "mistakes"):
         assert before[name] == after[name]
     assert after["usage"]["read"] == before["usage"]["read"] > 0
-    assert after["differences"] == 0 and played["differences"] == []
-    assert played["runs"] == live["runs"] and live["runs"]["album"][0]["identical"] == len(QUERIES)
+    assert after["differences"] == 0
+    assert played["differences"] == []
+    assert played["runs"] == live["runs"]
+    assert live["runs"]["album"][0]["identical"] == len(QUERIES)
 
 
 def test_a_result_that_is_not_as_recorded_is_told(bundle: Path, data: Path, tmp_path: Path) -> None:
@@ -187,11 +199,15 @@ def test_ablations_take_away_what_a_mind_uses(bundle: Path, data: Path, tmp_path
     figures = asked(bundle, data, tmp_path / "cache", "ablate=true")
     rows = {row["change"]: row for row in figures["ablations"]}
     # Without searches nothing is found, without filters only the relation fails.
-    assert rows["no search"]["exact"] == pytest.approx(1 / 3, abs=1e-4) and rows["no search"]["changed"] == 2
-    assert rows["no filter"]["changed"] == 1 and rows["no filter"]["delta"] < 0
-    assert rows["with events"]["changed"] == 0 and rows["with events"]["interval"] == [0, 0]
+    assert rows["no search"]["exact"] == pytest.approx(1 / 3, abs=1e-4)
+    assert rows["no search"]["changed"] == 2
+    assert rows["no filter"]["changed"] == 1
+    assert rows["no filter"]["delta"] < 0
+    assert rows["with events"]["changed"] == 0
+    assert rows["with events"]["interval"] == [0, 0]
     assert rows["no captions"]["why_not"] == "the album has none"
-    assert rows["no condensing"]["exact"] is None and rows["no condensing"]["why_not"] == "holds no dialogue"
+    assert rows["no condensing"]["exact"] is None
+    assert rows["no condensing"]["why_not"] == "holds no dialogue"
 
 
 def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_path: Path) -> None:
@@ -201,7 +217,8 @@ def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_
     album.write_text("\n".join(text), encoding="utf-8")
     figures = asked(bundle, data, tmp_path / "cache", "ablate=true")
     (row,) = [row for row in figures["ablations"] if row["change"] == "no captions (1)"]
-    assert row["changed"] == 2 and row["delta"] < 0  # the kite is found by its caption alone
+    assert row["changed"] == 2
+    assert row["delta"] < 0
 
 
 @pytest.mark.parametrize(

@@ -45,11 +45,16 @@ def solved(engine: Engine, player: Player, *tasks: Task, run: int = 0) -> list[A
 def test_calls_tokens_and_turns_are_counted(engine: Engine, fake: Fake) -> None:
     player = players.player("openai", remote(fake, says("on", ("grep", {"words": "boats"})), says(FINAL)))
     (done,) = solved(engine, player)
-    assert set(done.ids) == TASK.relevant and done.trace is not None and done.trace.leaving
+    assert set(done.ids) == TASK.relevant
+    assert done.trace is not None
+    assert done.trace.leaving
     used = usage([done])
-    assert used.tokens == "estimated" and used.by_turn == ({"grep": 1},) and used.turns == 1
+    assert used.tokens == "estimated"
+    assert used.by_turn == ({"grep": 1},)
+    assert used.turns == 1
     assert done.trace.turns[0].cost.read > 1000  # the tools' definitions are read, too
-    assert done.trace.cost.read > done.trace.turns[0].cost.read and used.written > 0
+    assert done.trace.cost.read > done.trace.turns[0].cost.read
+    assert used.written > 0
     assert leaks(fake.traffic) == []
 
 
@@ -57,8 +62,10 @@ def test_a_repetition_draws_and_the_first_run_does_not(engine: Engine, fake: Fak
     for run in (0, 2):
         solved(engine, players.player("openai", remote(fake, says(FINAL)), run), run=run)
     first, again = (body for _, _, body in fake.requests)
-    assert first["temperature"] == 0 and "seed" not in first
-    assert again["temperature"] == TEMPERATURE and again["seed"] == 2
+    assert first["temperature"] == 0
+    assert "seed" not in first
+    assert again["temperature"] == TEMPERATURE
+    assert again["seed"] == 2
 
 
 def test_a_model_that_cannot_be_reached_ends_the_measurement(engine: Engine) -> None:
@@ -80,8 +87,12 @@ def test_its_trace_is_played_again_without_it(engine: Engine, fake: Fake, tmp_pa
     fake.requests.clear()
     (replay,) = players.players((), None, players.Tape(tape), "album", run=0)
     (again,) = solved(engine, replay)
-    assert again.given == done.given and again.replayed and again.differences == () and not fake.requests
-    assert again.trace is not None and again.trace.cost == done.trace.cost
+    assert again.given == done.given
+    assert again.replayed
+    assert again.differences == ()
+    assert not fake.requests
+    assert again.trace is not None
+    assert again.trace.cost == done.trace.cost
     tape.write_text(dumps([done.trace] * 2), encoding="utf-8")
     with pytest.raises(TraceError, match="two traces of album:1"):
         players.Tape(tape)
@@ -98,10 +109,14 @@ def test_a_run_that_was_not_recorded_is_named(engine: Engine, fake: Fake, tmp_pa
 def test_the_whole_album_is_read_in_one_prompt_of_what_may_leave(engine: Engine, fake: Fake) -> None:
     player = players.reading_all(players.player("openai", remote(fake, says(f"{FINAL} img_0000000000"))))
     (done,) = solved(engine, player)
-    assert set(done.ids) == TASK.relevant and done.tools == () and done.ended == "answer"
+    assert set(done.ids) == TASK.relevant
+    assert done.tools == ()
+    assert done.ended == "answer"
     ((_, _, body),) = fake.requests
     told = body["messages"][0]["content"]
-    assert image_id("harbour") in told and TASK.text in told and leaks(fake.traffic) == []
+    assert image_id("harbour") in told
+    assert TASK.text in told
+    assert leaks(fake.traffic) == []
 
 
 def test_an_album_that_does_not_fit_is_told_with_its_tokens(engine: Engine, fake: Fake) -> None:
@@ -112,6 +127,7 @@ def test_an_album_that_does_not_fit_is_told_with_its_tokens(engine: Engine, fake
         reader: Any = replace(player.reader(toolbox, Meter()), context=context)  # type: ignore[type-var]
         missing = unfit("album", player.name, toolbox, reader, ["short?", TASK.text])
         assert (missing is None) == fits
-    assert missing is not None and missing.context == 1_050 < missing.needed
+    assert missing is not None
+    assert missing.context == 1_050 < missing.needed
     assert missing.needed == reader.answer + -(-len(prompt(toolbox, TASK.text)) // 4)
     assert fake.requests == []

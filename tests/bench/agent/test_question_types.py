@@ -26,4 +26,5 @@ from gamer.bench.agent.question_types import TYPES, type_of
     ],
 )
 def test_the_type_of_a_question(question: str, kind: str) -> None:
-    assert type_of(question) == kind and kind in TYPES
+    assert type_of(question) == kind
+    assert kind in TYPES

@@ -26,15 +26,21 @@ def test_a_decoder_reads_the_text_on_each_target_and_with_each_cache(tmp_path: P
     caches = _settings(source, "fp32", caches=("fp32", "int8"), chosen=False, lengths=lengths)
     result = bits.measure(Run(caches))
     exact, small = result.files
-    assert exact.perplexity == pytest.approx(result.fp32, rel=1e-3) and len(result.fp32) == 2
-    assert exact.top1 == 1.0 and exact.worst > 0.99999 and (exact.cache, small.cache) == ("fp32", "int8")
+    assert exact.perplexity == pytest.approx(result.fp32, rel=1e-3)
+    assert len(result.fp32) == 2
+    assert exact.top1 == 1.0
+    assert exact.worst > 0.99999
+    assert (exact.cache, small.cache) == ("fp32", "int8")
     both = _settings(source, "int4/32", targets=("onnx", "executorch"), chosen=False, lengths=lengths)
     coarse = bits.measure(Run(both)).files
     assert [f.target for f in coarse] == ["onnx", "executorch"]
     for file in coarse:
-        assert file.worst < 0.9999 and file.bytes < exact.bytes and file.unseen > small.unseen > 0
+        assert file.worst < 0.9999
+        assert file.bytes < exact.bytes
+        assert file.unseen > small.unseen > 0
     sheet, fp32 = bits.tables(result)
-    assert isinstance(sheet, Sheet) and sheet.columns[-2:] == ("perplexity of 16", "perplexity of 48")
+    assert isinstance(sheet, Sheet)
+    assert sheet.columns[-2:] == ("perplexity of 16", "perplexity of 48")
     assert str(fp32).startswith("perplexity of torch in fp32: ")
 
 
@@ -44,10 +50,12 @@ def test_bits_are_chosen_in_the_bytes_of_a_uniform_file(
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
     result = bits.measure(Run(_settings(tiny.qwen2(tmp_path / "model"), "fp16", lengths=(16,))))
     uniform, chosen = result.files
-    assert (uniform.chosen, chosen.chosen) == (False, True) and chosen.quant == "fp16"
+    assert (uniform.chosen, chosen.chosen) == (False, True)
+    assert chosen.quant == "fp16"
     assert chosen.bytes <= uniform.bytes
     sheet, _ = bits.tables(result)
-    assert isinstance(sheet, Sheet) and [row[2] for row in sheet.rows] == ["fp16", "chosen, as fp16"]
+    assert isinstance(sheet, Sheet)
+    assert [row[2] for row in sheet.rows] == ["fp16", "chosen, as fp16"]
 
 
 def test_a_text_that_is_too_short_is_one_line(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def test_a_profile_gives_the_median_of_its_last_runs() -> None:
         node("b", 5.0, 100.0 * n + 45) for n in (1, 2, 3)
     ]  # twice a run
     total, nodes = ops.read_profile(events, 3)
-    assert total == 52.0 and {n.name: n.us for n in nodes} == {"a": 20.0, "b": 10.0}
+    assert total == 52.0
+    assert {n.name: n.us for n in nodes} == {"a": 20.0, "b": 10.0}
 
 
 def saved(path: Path, nodes: list[Any], weights: dict[str, Any]) -> Graph:
@@ -84,24 +85,19 @@ def test_fused_nodes_take_the_work_of_the_nodes_they_replace(tmp_path: Path) -> 
         for n, us in (("/l.0/MatMul/MatMulScaleFusion/", 10.0), ("/l.1/z_nchwc", 20.0), ("Gelu", 5.0))
     ]
     assigned = {n.name: n for n in ops.assign(ran, works, exported)}
-    assert (
-        assigned["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16
-        and assigned["/l.1/z_nchwc"].macs == 4 * 16 * 16
-    )
+    assert assigned["/l.0/MatMul/MatMulScaleFusion/"].macs == 4 * 8 * 16
+    assert assigned["/l.1/z_nchwc"].macs == 4 * 16 * 16
     assert assigned["Gelu"].layer == "l.1"  # of the node before it
     assert (
         assigned[ops.UNTAKEN].macs == 4 * 16 * 16
     )  # no node that ran is named after the third product: its work is reported, not lost
     assert sum(n.macs for n in assigned.values()) == sum(w.macs for w in works)
     layers = {g.name: g for g in ops.groups(list(assigned.values()), lambda n: n.layer, HERE, False)}
-    assert (
-        layers["l.1"].times == 2
-        and layers["l.1"].us == 25
-        and layers["l.0"].gflops == pytest.approx(2 * 512 / 10 / 1e3)
-    )
-    assert layers["l.0"].roofline == pytest.approx(512 / 10e9 / 10e-6) and sum(
-        g.share for g in layers.values()
-    ) == pytest.approx(1)
+    assert layers["l.1"].times == 2
+    assert layers["l.1"].us == 25
+    assert layers["l.0"].gflops == pytest.approx(2 * 512 / 10 / 1e3)
+    assert layers["l.0"].roofline == pytest.approx(512 / 10e9 / 10e-6)
+    assert sum(g.share for g in layers.values()) == pytest.approx(1)
 
 
 def test_each_slower_kernel_is_reported_with_its_reason(tmp_path: Path) -> None:
@@ -121,7 +117,8 @@ def test_each_slower_kernel_is_reported_with_its_reason(tmp_path: Path) -> None:
         f.kernel + f.why[:40]: f.times
         for f in fallbacks.find(ops.assign(ran, counting.count(exported), exported), exported)
     }
-    assert len(reasons) == 3 and sum("MatMulfloat in a quantized graph" in key for key in reasons) == 2
+    assert len(reasons) == 3
+    assert sum("MatMulfloat in a quantized graph" in key for key in reasons) == 2
     assert any(key.startswith("MatMulIntegernot fused") for key in reasons)
 
 
@@ -133,13 +130,13 @@ def test_bench_ops_assigns_every_multiply_add_to_a_node_that_ran(bundle: Path, t
     result = json.loads((tmp_path / "o.json").read_text())
     counted = {c["role"]: c["macs"] for c in json.loads((bundle / "manifest.json").read_text())["components"]}
     image, decode = result["tables"]
-    assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"] and ops.UNTAKEN not in {
-        n["name"] for n in image["nodes"]
-    }
-    assert {g["name"] for g in image["kernels"]} >= {"QLinearConv"} and "layers.29" in {
-        g["name"] for g in decode["layers"]
-    }
+    assert sum(n["macs"] for n in image["nodes"]) == counted["image_tower"]
+    assert ops.UNTAKEN not in {n["name"] for n in image["nodes"]}
+    assert {g["name"] for g in image["kernels"]} >= {"QLinearConv"}
+    assert "layers.29" in {g["name"] for g in decode["layers"]}
     assert all(n["us"] > 0 for n in image["nodes"] if n["macs"] > 1_000_000)
-    assert "ExecuTorch" in done.stdout and "{" not in done.stdout
+    assert "ExecuTorch" in done.stdout
+    assert "{" not in done.stdout
     refused = gamer(*words, "nothing")
-    assert refused.returncode == 1 and "llm_decode" in refused.stderr
+    assert refused.returncode == 1
+    assert "llm_decode" in refused.stderr

@@ -11,7 +11,8 @@ from gamer.bench.published import PAPER
 
 def test_an_expert_of_88_million_weights_is_957_wide() -> None:
     width = reconcile.expert_width(88_000_000, 8)
-    assert width == pytest.approx(957.4, abs=0.05) and 96 * width**2 == pytest.approx(88e6)
+    assert width == pytest.approx(957.4, abs=0.05)
+    assert 96 * width**2 == pytest.approx(88e6)
     # the weights that the formula for multiply-adds of one token counts, less the attention's two products
     assert flop_formulas.Encoder(957, 8, 4 * 957).macs(1) - 8 * 2 * 957 == 96 * 957**2
 
@@ -27,16 +28,20 @@ def test_what_the_language_model_leaves_is_about_a_clip_and_no_expert_on_patches
         [line.candidate for line in reconcile.lines() if line.paper_g == giga] for giga in (14.1, 18.0)
     )
     assert {line.paper_g for line in reconcile.lines()} == {PAPER.less_llm_g["Qwen2"], 18.0}
-    assert "CLIP" in less[0].what and less[0].off < 0.1
+    assert "CLIP" in less[0].what
+    assert less[0].off < 0.1
     (patches,) = (c for c in less if "patches" in c.what)
     assert patches.giga_macs > 3 * PAPER.less_llm_g["Qwen2"]
-    assert rest[0].off < 0.05 and all("query" in c.what for c in rest)
+    assert rest[0].off < 0.05
+    assert all("query" in c.what for c in rest)
 
 
 def test_the_sheet_has_a_row_for_every_count() -> None:
     sheet = reconciled()
-    assert len(sheet.rows) == len(reconcile.lines()) and all(len(r) == len(sheet.columns) for r in sheet.rows)
-    assert "957" in reconcile.notes() and "101 M" in reconcile.notes()
+    assert len(sheet.rows) == len(reconcile.lines())
+    assert all(len(r) == len(sheet.columns) for r in sheet.rows)
+    assert "957" in reconcile.notes()
+    assert "101 M" in reconcile.notes()
 
 
 def test_one_more_expert_of_table_7_costs_what_a_vector_through_its_weights_does() -> None:

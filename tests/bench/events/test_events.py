@@ -35,7 +35,8 @@ def test_f1_counts_boundaries_and_pairs() -> None:
 def test_interleaved_events_have_boundaries_that_no_stretch_can_join() -> None:
     assert boundaries("abab").tolist() == [True, True, True]
     perfect = score(boundaries("aba"), "aba")
-    assert perfect.boundary == 1.0 and perfect.pairwise == 0.0
+    assert perfect.boundary == 1.0
+    assert perfect.pairwise == 0.0
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=12), st.data())
@@ -82,7 +83,8 @@ def test_the_best_gap_is_chosen_for_each_figure() -> None:
     users = [user(name, seed, "time") for seed, name in enumerate("ab")]
     boundary, pairwise = measure.best_gaps(users)
     assert boundary.mean.boundary == pairwise.mean.pairwise == 1.0
-    assert boundary.gap_s is not None and 60 <= boundary.gap_s < 80_000
+    assert boundary.gap_s is not None
+    assert 60 <= boundary.gap_s < 80_000
 
 
 def test_days_begin_at_midnight() -> None:
@@ -111,10 +113,12 @@ def test_bench_events_writes_its_figures(bundle: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(bench, [*options, "--cache", str(tmp_path / "cache")])
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text(encoding="utf-8"))
-    assert result["photos"] == {"ann": 17, "bob": 17} and result["boundaries"] == {"ann": 5, "bob": 5}
+    assert result["photos"] == {"ann": 17, "bob": 17}
+    assert result["boundaries"] == {"ann": 5, "bob": 5}
     by_name = {row["name"]: row["mean"] for row in result["methods"]}
     assert by_name["day"] == {"boundary": 1.0, "pairwise": 1.0}
     assert result["ratio"]["boundary"] == pytest.approx(by_name["rules"]["boundary"], abs=1e-4)
     assert str(tmp_path) not in out.read_text(encoding="utf-8").replace(tmp_path.name, "")
     alone = CliRunner().invoke(bench, [*options, "--users", "ann"])
-    assert alone.exit_code == 1 and "two users or more" in alone.output
+    assert alone.exit_code == 1
+    assert "two users or more" in alone.output

@@ -53,12 +53,10 @@ def test_a_run_reports_the_fastest_settings_that_reach_the_recall(tmp_path: Path
     x, q = ann.clustered(1200, 64, 12)
     result = ann.measure("clustered", x, q, ["usearch"], (), tmp_path, lambda text: None)
     ours = [run for run in result.fastest if run.algorithm == "gamer"]
-    assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(
-        run.knn >= ann.RECALL for run in result.fastest
-    )
-    assert (
-        result.built[0].bytes_per_vector < 64 + 16 + 8 + 110 and result.file_bytes > result.built[0].indexsize
-    )
+    assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES)
+    assert all(run.knn >= ann.RECALL for run in result.fastest)
+    assert result.built[0].bytes_per_vector < 64 + 16 + 8 + 110
+    assert result.file_bytes > result.built[0].indexsize
 
 
 def test_bench_ann_writes_json_and_refuses_an_unknown_peer(tmp_path: Path) -> None:

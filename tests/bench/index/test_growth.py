@@ -17,7 +17,8 @@ from gamer.index import Album
 def test_ranks_stay_below_their_limit_and_higher_ranks_are_rarer() -> None:
     ranks = growth._ranks(np.random.default_rng(0), (20_000, 3), 500)
     counts = np.bincount(ranks.reshape(-1), minlength=500)
-    assert counts.size == 500 and counts[:50].sum() > counts[50:100].sum() > counts[400:450].sum() > 0
+    assert counts.size == 500
+    assert counts[:50].sum() > counts[50:100].sum() > counts[400:450].sum() > 0
 
 
 def test_bench_index_measures_an_album_and_leaves_it_intact(bundle: Path, tmp_path: Path) -> None:
@@ -40,10 +41,12 @@ def test_bench_index_measures_an_album_and_leaves_it_intact(bundle: Path, tmp_pa
     done = CliRunner().invoke(bench, args)
     assert done.exit_code == 0, done.output
     (size,) = json.loads(out.read_text())["sizes"]
-    assert (
-        size["photos"] == 1200 and size["parts_bytes"] < size["file_bytes"] and size["search"]["p95_ms"] > 0
-    )
+    assert size["photos"] == 1200
+    assert size["parts_bytes"] < size["file_bytes"]
+    assert size["search"]["p95_ms"] > 0
     drawn = ElementTree.fromstring(svg.read_text())
-    assert drawn.tag.endswith("svg") and "search p95" in "".join(drawn.itertext())
+    assert drawn.tag.endswith("svg")
+    assert "search p95" in "".join(drawn.itertext())
     with Album.open(tmp_path / "synthetic-1200.gamer") as album:
-        assert len(album) == 1200 and album.verify() == []
+        assert len(album) == 1200
+        assert album.verify() == []

@@ -76,7 +76,8 @@ def test_noise_with_stalls_is_not_called_a_change(tmp_path: Path) -> None:
     result = compared(
         {f"r{n}": noisy(n) for n in range(20)}, {f"r{n}": noisy(100 + n) for n in range(20)}, 0.0, tmp_path
     )
-    assert [c.verdict for c in result.changes] == ["same"] * 20 and not result.regressions
+    assert [c.verdict for c in result.changes] == ["same"] * 20
+    assert not result.regressions
 
 
 def test_a_difference_between_processes_is_not_called_a_change(tmp_path: Path) -> None:
@@ -119,16 +120,12 @@ def test_only_a_slowdown_beyond_the_bound_is_a_regression(tmp_path: Path) -> Non
     )
     result = compared(a, b, 0.10, tmp_path)
     x, y, few = result.changes
-    assert (
-        (x.verdict, x.regression) == ("slower", True)
-        and x.low <= x.ratio <= x.high
-        and x.ratio == pytest.approx(1.3, abs=0.05)
-    )
-    assert (
-        (y.verdict, y.regression) == ("faster", False)
-        and few.verdict == "too few samples"
-        and result.only_b == ("component: new",)
-    )
+    assert (x.verdict, x.regression) == ("slower", True)
+    assert x.low <= x.ratio <= x.high
+    assert x.ratio == pytest.approx(1.3, abs=0.05)
+    assert (y.verdict, y.regression) == ("faster", False)
+    assert few.verdict == "too few samples"
+    assert result.only_b == ("component: new",)
     within = compared(a, b, 0.50, tmp_path).changes[0]
     assert (within.verdict, within.regression) == ("slower", False)
 
@@ -145,9 +142,11 @@ def test_compare_exits_1_on_a_regression_and_2_on_a_malformed_bound(tmp_path: Pa
         saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9")),
     )
     same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%", "--json"])
-    assert same.exit_code == 0 and json.loads(same.output)["changes"][0]["ratio"] == 1.0
+    assert same.exit_code == 0
+    assert json.loads(same.output)["changes"][0]["ratio"] == 1.0
     worse = CliRunner().invoke(bench, ["compare", str(a), str(slow), "--bound", "10%"])
-    assert worse.exit_code == 1 and "device differs: Pixel 8 and Pixel 9" in worse.output
+    assert worse.exit_code == 1
+    assert "device differs: Pixel 8 and Pixel 9" in worse.output
     assert CliRunner().invoke(bench, ["compare", str(slow), str(a)]).exit_code == 0
     assert CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "ten"]).exit_code == 2
     assert CliRunner().invoke(bench, ["compare", str(a), str(tmp_path / "none.json")]).exit_code == 1
@@ -199,4 +198,5 @@ def test_a_row_with_an_odd_value_is_refused_or_read_as_integers(
         result = imported.read(path)
     except RuntimeFailure:
         return
-    assert all(type(s) is int for s in result.rows[0].samples_ns) and result.rows[0].p50_ns >= 0
+    assert all(type(s) is int for s in result.rows[0].samples_ns)
+    assert result.rows[0].p50_ns >= 0

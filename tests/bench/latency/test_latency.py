@@ -34,7 +34,9 @@ ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_s
 
 def test_a_timing_holds_its_mean_median_99th_percentile_and_samples() -> None:
     timing = samples.timing("x", "y", range(1, 101))
-    assert timing.avg_ns == 50.5 and timing.p50_ns == 50.5 and timing.p99_ns == pytest.approx(99.01)
+    assert timing.avg_ns == 50.5
+    assert timing.p50_ns == 50.5
+    assert timing.p99_ns == pytest.approx(99.01)
     assert len(timing.samples_ns) == 100
 
 
@@ -43,8 +45,10 @@ def test_a_timing_holds_its_mean_median_99th_percentile_and_samples() -> None:
 def test_a_median_lies_in_its_interval(launches: list[list[list[int]]]) -> None:
     row = samples.row("cube", "", "search", launches)
     flat = [s for rounds in launches for part in rounds for s in part]
-    assert row.n == len(flat) == len(row.samples_ns) == sum(row.launches) and row.p50_ns == np.median(flat)
-    assert 0 < row.p50_low_ns <= row.p50_ns * (1 + 1e-9) and row.p50_ns <= row.p50_high_ns * (1 + 1e-9)
+    assert row.n == len(flat) == len(row.samples_ns) == sum(row.launches)
+    assert row.p50_ns == np.median(flat)
+    assert 0 < row.p50_low_ns <= row.p50_ns * (1 + 1e-9)
+    assert row.p50_ns <= row.p50_high_ns * (1 + 1e-9)
     assert row.p50_ns <= row.p90_ns <= row.p95_ns <= row.p99_ns
 
 
@@ -100,7 +104,9 @@ def test_nine_of_ten_second_medians_lie_in_the_interval_of_the_first_run() -> No
 
 def test_a_share_is_computed_from_pairs_of_samples() -> None:
     share, low, high = samples.share_interval([102, 204, 306], [100, 200, 300])
-    assert share == pytest.approx(0.02) and low == pytest.approx(0.02) and high == pytest.approx(0.02)
+    assert share == pytest.approx(0.02)
+    assert low == pytest.approx(0.02)
+    assert high == pytest.approx(0.02)
 
 
 def test_a_machine_state_that_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -111,17 +117,17 @@ def test_a_machine_state_that_cannot_be_read_is_none(monkeypatch: pytest.MonkeyP
         None,
         None,
         None,
-    ) and machine_state.thermal(nothing, nothing) is None
+    )
+    assert machine_state.thermal(nothing, nothing) is None
     (tmp_path / "cpu0" / "cpufreq").mkdir(parents=True)
     (tmp_path / "cpu0" / "cpufreq" / "scaling_cur_freq").write_text("2300000\n")
     (tmp_path / "cpu0" / "thermal_throttle").mkdir()
     (tmp_path / "cpu0" / "thermal_throttle" / "core_throttle_count").write_text("3")
     now = machine_state.read()
-    assert now.frequency_mhz == 2300 and now.throttled == 3
-    assert (
-        machine_state.thermal(now, now) == "nominal"
-        and machine_state.thermal(now, replace(now, throttled=4)) == "throttled"
-    )
+    assert now.frequency_mhz == 2300
+    assert now.throttled == 3
+    assert machine_state.thermal(now, now) == "nominal"
+    assert machine_state.thermal(now, replace(now, throttled=4)) == "throttled"
 
 
 def test_tables_are_written_as_csv_json_json_lines_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,15 +138,18 @@ def test_tables_are_written_as_csv_json_json_lines_and_markdown(capsys: pytest.C
         text = capsys.readouterr().out
         if form == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))
-            assert [row["name"] for row in rows] == ["a|b", 'c,"d'] and json.loads(rows[0]["samples_ns"]) == [
+            assert [row["name"] for row in rows] == ["a|b", 'c,"d']
+            assert json.loads(rows[0]["samples_ns"]) == [
                 1,
                 2,
             ]
         elif form != "md":
             assert json.loads(text.splitlines()[-1]) == {"json": {"all": records}, "jsonl": records[-1]}[form]
         else:
-            assert text.endswith("a note\n") and "{" not in text
-            assert r"| a\|b | 1.50 |" in text and "|------|-----:|" in text
+            assert text.endswith("a note\n")
+            assert "{" not in text
+            assert r"| a\|b | 1.50 |" in text
+            assert "|------|-----:|" in text
 
 
 @pytest.mark.slow
@@ -154,10 +163,13 @@ def test_a_stopwatch_changes_no_answer(bundle: Path, sample_album: Path) -> None
     timed = engine.search(query, now=NOW, observer=watch)
     spent = watch.lap()
     bare = engine.search(query, now=NOW, options=SearchOptions(timed=False))
-    assert timed.hits == plain.hits == bare.hits and set(bare.trace.milliseconds.values()) == {0.0}
+    assert timed.hits == plain.hits == bare.hits
+    assert set(bare.trace.milliseconds.values()) == {0.0}
     assert {layer for layer, _ in spent} == {*LAYERS, "answer"}
-    assert ("refine", "text tower") in spent and ("vectors", "re-rank") in spent
-    assert all(value > 0 for value in spent.values()) and not watch.spent
+    assert ("refine", "text tower") in spent
+    assert ("vectors", "re-rank") in spent
+    assert all(value > 0 for value in spent.values())
+    assert not watch.spent
     engine.search("my cat", now=NOW)
     assert not watch.spent
     engine.close()
@@ -256,18 +268,21 @@ def test_bench_latency_writes_layers_steps_components_and_a_report(
         "llm_prefill_after_prefix",
         "llm_decode",
     }
-    assert wanted <= set(components) and all(
-        row["samples_ns"] and row["p50_ns"] > 0 for row in components.values()
-    )
+    assert wanted <= set(components)
+    assert all(row["samples_ns"] and row["p50_ns"] > 0 for row in components.values())
     counted = json.loads((bundle / "manifest.json").read_text())["components"]
     assert components["image_tower"]["macs"] == next(c["macs"] for c in counted if c["role"] == "image_tower")
     assert result["cold"]["command_ms"] > 0
-    assert result["cold"]["all_ms"] > result["cold"]["first_ms"] > 0 and result["overhead"]["pairs"] == 4
-    assert {m["model_sha256"] for m in result["models"]} and result["before"].keys() == result["after"].keys()
+    assert result["cold"]["all_ms"] > result["cold"]["first_ms"] > 0
+    assert result["overhead"]["pairs"] == 4
+    assert {m["model_sha256"] for m in result["models"]}
+    assert result["before"].keys() == result["after"].keys()
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "my cat &lt;b&gt;&amp;" in page and "<b>&amp;" not in page
+    assert "my cat &lt;b&gt;&amp;" in page
+    assert "<b>&amp;" not in page
     # Self-contained: no script, nothing fetched.
-    assert "<script" not in page and not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert "<script" not in page
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
 
 
 @pytest.mark.slow
@@ -292,5 +307,6 @@ def test_bench_latency_without_an_album_measures_components_only(bundle: Path) -
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert {row["layer"] for row in rows} == {"component"} and {row["n_threads"] for row in rows} == {"1"}
+    assert {row["layer"] for row in rows} == {"component"}
+    assert {row["n_threads"] for row in rows} == {"1"}
     assert all(json.loads(row["samples_ns"]) for row in rows)

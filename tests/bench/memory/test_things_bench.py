@@ -93,8 +93,12 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
     album = build(tmp_path / "a.jsonl", models, tmp_path / "a.gamer").path
     with User("u", album, models) as user:
         bag, clouds = things._ask(user, tmp_path, [[], []])
-    assert bag.concerned and bag.owned and not bag.other.any() and not bag.far.any()
-    assert not clouds.concerned and not clouds.owned
+    assert bag.concerned
+    assert bag.owned
+    assert not bag.other.any()
+    assert not bag.far.any()
+    assert not clouds.concerned
+    assert not clouds.owned
     assert bag.since == 0.5  # "a" is the first of two photos
     assert [grown.any() for grown in bag.grown] == [False, False, True, True, True]
     assert [few.any() for few in bag.sampled] == [True] * len(things.SAMPLES)

@@ -110,9 +110,11 @@ def test_a_phone_is_measured_and_left_as_it_was(desk: Desk) -> None:
     started = desk.state()["started"]
     assert (started["rounds"], started["runner"], started["ops"]) == ("3", "xnnpack", "true")
     pushed = [Path(name).name for name in desk.state()["pushed"]]
-    assert pushed[-1] == "manifest.json" and "text_tower.onnx" in pushed
+    assert pushed[-1] == "manifest.json"
+    assert "text_tower.onnx" in pushed
     assert not any("mlpackage" in name or ".pte" in name for name in pushed)
-    assert not desk.state()["installed"] and not list((phone / "files").iterdir())
+    assert not desk.state()["installed"]
+    assert not list((phone / "files").iterdir())
 
 
 def test_with_keep_nothing_is_pushed_or_installed_again_and_a_new_run_measures_anew(desk: Desk) -> None:
@@ -122,7 +124,8 @@ def test_with_keep_nothing_is_pushed_or_installed_again_and_a_new_run_measures_a
     assert first["installed"]
     desk.measure("keep=true", "rounds=5")
     second = desk.state()
-    assert second["pushed"] == first["pushed"] and second["started"]["rounds"] == "5"
+    assert second["pushed"] == first["pushed"]
+    assert second["started"]["rounds"] == "5"
     (desk.bundle / "onnx/text_tower.onnx").write_bytes(b"other")
     with pytest.raises(RuntimeFailure, match=r"text_tower\.onnx"):
         desk.measure("keep=true")
@@ -132,7 +135,8 @@ def test_an_app_that_was_there_stays_and_loses_its_measurement_only(desk: Desk) 
     phone = desk.connect()
     desk.measure("keep=true")
     desk.measure()
-    assert desk.state()["installed"] and not list((phone / "app").iterdir())
+    assert desk.state()["installed"]
+    assert not list((phone / "app").iterdir())
 
 
 def test_a_phone_that_disappears_goes_on_where_it_was(desk: Desk) -> None:
@@ -183,7 +187,8 @@ def test_a_run_that_goes_on_removes_the_app_that_the_first_one_brought(desk: Des
     assert desk.state()["installed"]
     desk.change(gone_after=None)
     desk.measure()
-    assert not desk.state()["installed"] and not list((phone / "files").iterdir())
+    assert not desk.state()["installed"]
+    assert not list((phone / "files").iterdir())
 
 
 def test_what_a_phone_prints_strangely_is_no_traceback(desk: Desk) -> None:
@@ -272,7 +277,8 @@ def test_an_iphone_is_measured_by_a_launch_argument(desk: Desk, tmp_path: Path) 
     desk.change("iphone", gone_after=None)
     found = desk.measure("runner=coreml")
     state = desk.state("iphone")
-    assert found.measured[0].profile.name == "iPhone 15 Pro" and not found.measured[0].run.on_processor
+    assert found.measured[0].profile.name == "iPhone 15 Pro"
+    assert not found.measured[0].run.on_processor
     assert state["started"] | {"id": ""} == {
         "id": "", "bundle": "bench/bundle", "runner": "coreml", "rounds": 20, "threads": 0, "ops": False,
         "keep": False,
@@ -318,14 +324,16 @@ def test_an_unknown_variant_of_the_app_is_refused() -> None:
         check=False,
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (2, "") and "VARIANT=debgu" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "VARIANT=debgu" in done.stderr
 
 
 def test_the_profiles_of_a_file_come_before_those_of_the_project(desk: Desk, tmp_path: Path) -> None:
     own = json.loads(devices.PROFILES.read_text())[0] | {"name": "Pixel 8 Pro", "codes": ["husky"]}
     (tmp_path / "own.json").write_text(json.dumps([own]))
     chosen = selection.select([str(tmp_path / "own.json")], [], [desk.bundle], lambda line: None)
-    assert [p.name for p in chosen.profiles] == ["Pixel 8 Pro"] and devices.match(chosen.known, ["husky"])
+    assert [p.name for p in chosen.profiles] == ["Pixel 8 Pro"]
+    assert devices.match(chosen.known, ["husky"])
 
 
 def test_a_phone_that_was_slowed_down_is_refused_with_strict(desk: Desk, tmp_path: Path) -> None:
@@ -364,8 +372,10 @@ def test_one_command_measures_a_phone_that_is_the_jvm_and_compares_it(
     assert all(outlooks[step]["measured_ms"] > 0 and outlooks[step]["refined_ms"] > 0 for step in wanted)
     (measurement,) = result["measurements"]
     assert {o["step"] for o in measurement["operators"]} >= {"image_tower", "dpe_expert_2", "llm_decoder"}
-    assert "Pixel 8 took" in done.output and "Operators on Google Pixel 8" in done.output
+    assert "Pixel 8 took" in done.output
+    assert "Operators on Google Pixel 8" in done.output
     assert not list((phone / "files").iterdir())
     words = ["device", "-b", str(bundle), "--import", str(out), "-r", "1", "--json"]
     again = CliRunner().invoke(bench, words)
-    assert again.exit_code == 0 and json.loads(again.stdout)["outlooks"]
+    assert again.exit_code == 0
+    assert json.loads(again.stdout)["outlooks"]

@@ -46,7 +46,8 @@ def test_an_operator_takes_the_longer_of_its_arithmetic_and_its_bytes() -> None:
     """
     assert roofline.predict([product(10**9, 8)], HERE, 1e9).seconds == pytest.approx(0.1 + 1e-6)
     predicted = roofline.predict([product(10**8, 10**9)], HERE, 1e6)
-    assert predicted.seconds == pytest.approx(0.1 + 1e-6) and predicted.bound == "memory of products"
+    assert predicted.seconds == pytest.approx(0.1 + 1e-6)
+    assert predicted.bound == "memory of products"
     assert roofline.predict([product(10**8, 10**9)], HERE, 2e9).seconds == pytest.approx(
         0.01 + 1e-6
     )  # within the cache
@@ -87,7 +88,8 @@ def runs(factor: float) -> list[device.Run]:
 
 def test_calibration_finds_the_factor_and_tests_it_on_components_it_has_not_seen() -> None:
     factors, checked = device.calibrate(runs(1.0), HERE)
-    assert factors[:2] == pytest.approx((1.0, 1.0), abs=0.01) and all(abs(c.error) < 1e-6 for c in checked)
+    assert factors[:2] == pytest.approx((1.0, 1.0), abs=0.01)
+    assert all(abs(c.error) < 1e-6 for c in checked)
     factors, checked = device.calibrate(runs(2.0), HERE)
     assert factors[:2] == pytest.approx((2.0, 2.0), abs=0.05)
     assert all(c.error == pytest.approx(-0.5) and abs(c.calibrated_error) < 0.1 for c in checked)
@@ -100,11 +102,9 @@ def test_rates_are_scaled_by_the_peak_and_the_bandwidth_of_a_phone() -> None:
         devices.load()[0], cpu_fp32_gmacs=40.0, cpu_int8_gmacs=160.0, bandwidth_gbs=20 / device.STREAM_SHARE
     )
     there = device.transfer_ceilings(HERE, phone)
-    assert (
-        there.rate("int8", 100) == 80
-        and there.rate("fp32", 100) == 20
-        and there.stream_gbs == pytest.approx(20)
-    )
+    assert there.rate("int8", 100) == 80
+    assert there.rate("fp32", 100) == 20
+    assert there.stream_gbs == pytest.approx(20)
     assert (
         device.transfer_ceilings(replace(HERE, theoretical_gmacs={}), phone).peak("fp32") == 20
     )  # half of the phone's own
@@ -113,11 +113,9 @@ def test_rates_are_scaled_by_the_peak_and_the_bandwidth_of_a_phone() -> None:
 
 def test_the_profiles_describe_at_least_eight_phones_with_sources() -> None:
     profiles = devices.load()
-    assert (
-        len(profiles) >= 8
-        and {p.year for p in profiles} == set(range(2021, 2027))
-        and {p.os for p in profiles} == {"Android", "iOS"}
-    )
+    assert len(profiles) >= 8
+    assert {p.year for p in profiles} == set(range(2021, 2027))
+    assert {p.os for p in profiles} == {"Android", "iOS"}
     assert all(
         p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in profiles
     )
@@ -166,15 +164,15 @@ def test_the_documented_device_profile_can_be_loaded(tmp_path: Path) -> None:
     assert len(code.splitlines()) < 30
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
     (phone,) = devices.load(tmp_path / "my-devices.json")
-    assert phone.cpu_int8_gmacs == 768 and device.transfer_ceilings(HERE, phone).peak(
-        "int8"
-    ) == pytest.approx(40 * 768 / 80)
+    assert phone.cpu_int8_gmacs == 768
+    assert device.transfer_ceilings(HERE, phone).peak("int8") == pytest.approx(40 * 768 / 80)
 
 
 def test_the_documented_export_of_the_demo_apps_is_read(tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text(readme("What the demo apps export", "json"))
     result = imported.read(tmp_path / "app.json")
-    assert result.device == "Pixel 8" and result.rows[0].samples_ns == (18000000, 20000000)
+    assert result.device == "Pixel 8"
+    assert result.rows[0].samples_ns == (18000000, 20000000)
 
 
 def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True) -> device.Task:
@@ -238,7 +236,8 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
     done = gamer(*given)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "o.json").read_text())
-    assert not done.stdout.rstrip().endswith("}") and "Within the budget" in done.stdout
+    assert not done.stdout.rstrip().endswith("}")
+    assert "Within the budget" in done.stdout
     assert {c["component"] for c in result["checked"]} >= {
         "image_tower",
         "text_tower",
@@ -247,13 +246,11 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
     }
     assert [o["measured_ms"] for o in result["outlooks"] if o["component"] == "text_tower"] == [4.0]
     refined = {o["component"]: o["refined_by"] for o in result["outlooks"]}
-    assert refined.pop("text_tower") == "" and set(refined.values()) == {"My phone"}
-    assert {c["device"] for c in result["choices"]} == {"My phone"} and all(
-        o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in result["outlooks"]
-    )
+    assert refined.pop("text_tower") == ""
+    assert set(refined.values()) == {"My phone"}
+    assert {c["device"] for c in result["choices"]} == {"My phone"}
+    assert all(o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in result["outlooks"])
     refused = gamer(*given, "--device", "Nokia")
-    assert (
-        refused.returncode == 1
-        and "My phone" in refused.stderr
-        and len(refused.stderr.strip().splitlines()) == 1
-    )
+    assert refused.returncode == 1
+    assert "My phone" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1

@@ -69,12 +69,14 @@ def test_what_was_not_measured_is_refined_by_the_others_of_its_chip() -> None:
     unmeasured, sister = out["Pixel 8", "llm_prefill"], out["Pixel 8a", "text_tower"]
     low, high = next_ratio([2.0, 8.0])
     for o in (unmeasured, sister):
-        assert o.measured_ms is None and o.refined_by == "Pixel 8"
+        assert o.measured_ms is None
+        assert o.refined_by == "Pixel 8"
         assert o.refined_ms == pytest.approx(10 * geometric_mean([2, 8]))
         assert (o.refined_low_ms, o.refined_high_ms) == pytest.approx((10 * low, 10 * high))
         assert o.best == (o.refined_ms, o.refined_low_ms, o.refined_high_ms)
     own = out["Pixel 8", "text_tower"]
-    assert own.measured_ms == 20 and own.best == (20, 20, 20)
+    assert own.measured_ms == 20
+    assert own.best == (20, 20, 20)
     assert own.refined_ms == pytest.approx(80)  # by the other alone, with which it can be compared
     assert (own.refined_low_ms, own.refined_high_ms) == pytest.approx((40, 160))
     assert out["Galaxy S25", "text_tower"] == next(o for o in OUTLOOKS if o.device == "Galaxy S25")
@@ -90,8 +92,10 @@ def test_what_ran_on_an_accelerator_is_shown_and_refines_nothing() -> None:
     out, notes = refine(run({"text_tower": 1.0}, backend="onnx:nnapi"))
     o = out["Pixel 8", "text_tower"]
     assert (o.measured_ms, o.measured_on, o.best) == (1.0, "onnx:nnapi", (10.0, 5.0, 20.0))
-    assert measured.within(o) is None and not any(o.refined_by for o in out.values())
-    assert len(notes) == 1 and "onnx:nnapi" in notes[0]
+    assert measured.within(o) is None
+    assert not any(o.refined_by for o in out.values())
+    assert len(notes) == 1
+    assert "onnx:nnapi" in notes[0]
     both, _ = refine(run({"text_tower": 9.0}), run({"text_tower": 1.0}, backend="onnx:nnapi"))
     assert both["Pixel 8", "text_tower"].measured_ms == 9
 

@@ -68,7 +68,8 @@ def test_llama_bench_gives_prompts_and_single_tokens(tmp_path: Path) -> None:
 def test_a_profile_of_ai_hub_gives_microseconds_and_what_ran_most(tmp_path: Path) -> None:
     made = read(written(tmp_path / "a.json", HUB))
     assert (made.rows[0].step, made.rows[0].p50_ns, made.rows[0].n) == ("text_tower", 5e6, 3)
-    assert made.backend == "AI Hub: NPU" and not made.on_processor
+    assert made.backend == "AI Hub: NPU"
+    assert not made.on_processor
     assert [(o.operator, o.times, o.ns) for o in made.operators] == [("Conv", 2, 1.5e6), ("Gather", 1, 1e5)]
     summary = {"execution_summary": {"estimated_inference_time": 4000}}
     assert read(written(tmp_path / "b.json", summary)).rows[0].p50_ns == 4e6
@@ -79,9 +80,11 @@ def test_a_report_of_xcode_names_its_phone(tmp_path: Path) -> None:
     written(tmp_path / "a.mlperf/report.json", XCODE)
     made = read(tmp_path / "a.mlperf", ":text_tower")
     assert (made.device, made.os, made.rows[0].p50_ns) == ("iPhone 16", "iOS 26.3.1", 5e6)
-    assert made.backend == "coreml:cpu_only" and made.on_processor
+    assert made.backend == "coreml:cpu_only"
+    assert made.on_processor
     everywhere = read(written(tmp_path / "b.json", XCODE | {"computeUnit": 2}), ":text_tower")
-    assert everywhere.backend == "coreml:all" and not everywhere.on_processor
+    assert everywhere.backend == "coreml:all"
+    assert not everywhere.on_processor
 
 
 def test_an_etdump_gives_the_whole_run_and_its_operators(tmp_path: Path) -> None:
@@ -119,7 +122,8 @@ def test_what_executorchs_own_inspector_writes_is_read(tmp_path: Path) -> None:
                 read(path)
             continue
         made = read(path)
-        assert made.rows[0].p50_ns == 2.5 * factor and made.operators[0].ns == 1.5 * factor
+        assert made.rows[0].p50_ns == 2.5 * factor
+        assert made.operators[0].ns == 1.5 * factor
 
 
 def test_a_result_of_bench_device_is_read_again(tmp_path: Path) -> None:

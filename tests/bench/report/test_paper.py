@@ -28,7 +28,8 @@ SCORES = st.fixed_dictionaries({d: st.floats(0, 1) for d in (0.3, 0.5, 0.7)})
 def test_delta_is_the_best_of_the_others_and_the_smallest_of_equal_ones() -> None:
     scores = {"a": {0.3: 1.0, 0.5: 0.0}, "b": {0.3: 0.0, 0.5: 0.4}, "c": {0.3: 0.2, 0.5: 0.6}}
     assert delta.chosen(scores) == 0.3  # means 0.4 and 1/3
-    assert delta.chosen(scores, "a") == 0.5 and delta.chosen(scores, "b") == 0.3
+    assert delta.chosen(scores, "a") == 0.5
+    assert delta.chosen(scores, "b") == 0.3
     assert delta.chosen({"a": {0.3: 0.5, 0.5: 0.5}}, "a") == 0.3
 
 
@@ -51,7 +52,8 @@ def drawn() -> list[Part]:
 def test_every_table_and_figure_is_drawn_with_what_differs(drawn: list[Part]) -> None:
     assert [part.name for part in drawn] == NAMES
     for part in drawn:
-        assert part.differs.endswith(".") and part.sheets
+        assert part.differs.endswith(".")
+        assert part.sheets
         assert all(len(row) == len(one.columns) for one in part.sheets for row in one.rows), part.name
     assert {part.name for part in drawn if part.plots} == set(NAMES[-4:]) - {"Figure 6"}  # of one user
 
@@ -76,8 +78,10 @@ def test_a_cell_of_the_paper_holds_what_the_one_file_says_or_a_dash(drawn: list[
 def test_the_papers_rows_stand_beside_ours(drawn: list[Part]) -> None:
     (quality, _), (unseen, ours) = drawn[0].sheets, drawn[1].sheets
     rows = {row[7]: row for row in quality.rows}
-    assert rows["bm25"][:2] == ("BM25", "–") and rows["bm25"][4] == "86.6 / 69.4"
-    assert rows["rrf"][:7] == (ABSENT,) * 7 and len(unseen.rows) == len(PAPER.table_2)
+    assert rows["bm25"][:2] == ("BM25", "–")
+    assert rows["bm25"][4] == "86.6 / 69.4"
+    assert rows["rrf"][:7] == (ABSENT,) * 7
+    assert len(unseen.rows) == len(PAPER.table_2)
     assert ours.rows[-1][:4] == ("mean", "3064", "39.5", "41.5")  # docs/findings.md
     without = {row[0]: row[1] for one in drawn[3].sheets[:2] for row in one.rows}
     assert without["no layer 2"] == "84.5 / 81.5"
@@ -87,11 +91,15 @@ def test_the_papers_rows_stand_beside_ours(drawn: list[Part]) -> None:
 def test_a_page_has_every_part_and_asks_for_nothing(tmp_path: Path) -> None:
     out, saved = tmp_path / "paper.html", tmp_path / "paper.json"
     done = CliRunner().invoke(bench, ["paper", "--html", str(out), "-o", str(saved)])
-    assert done.exit_code == 0 and done.output.strip() == str(out)
+    assert done.exit_code == 0
+    assert done.output.strip() == str(out)
     text = out.read_text(encoding="utf-8")
     assert [line.split(":")[0].split(">")[1] for line in text.splitlines() if line.startswith("<h2")] == NAMES
-    assert "<script" not in text and "src=" not in text and "http" not in text
-    assert text.count("<polyline") > 15 and [one["name"] for one in json.loads(saved.read_text())] == NAMES
+    assert "<script" not in text
+    assert "src=" not in text
+    assert "http" not in text
+    assert text.count("<polyline") > 15
+    assert [one["name"] for one in json.loads(saved.read_text())] == NAMES
 
 
 def test_what_has_no_result_is_drawn_with_the_papers_figures_alone(tmp_path: Path) -> None:
@@ -99,7 +107,8 @@ def test_what_has_no_result_is_drawn_with_the_papers_figures_alone(tmp_path: Pat
         paper.parts(tmp_path)
     shutil.copy(RESULTS / "replay.json", tmp_path)
     few = paper.parts(tmp_path)
-    assert [part.name for part in few] == NAMES and len(few[0].sheets[0].rows) == len(PAPER.table_1)
+    assert [part.name for part in few] == NAMES
+    assert len(few[0].sheets[0].rows) == len(PAPER.table_1)
     (tmp_path / "alpha.json").write_text("{}")
     with pytest.raises(DatasetError, match="another version"):
         paper.parts(tmp_path)
@@ -117,10 +126,13 @@ def test_bench_delta_measures_every_delta_and_chooses_for_each_user(bundle: Path
     result = json.loads(out.read_text())
     (one,) = result["sets"]
     deltas = [row["delta"] for row in one["rows"]]
-    assert set(delta.DELTAS) <= set(deltas) and deltas == sorted(deltas) and one["queries"] == 6
+    assert set(delta.DELTAS) <= set(deltas)
+    assert deltas == sorted(deltas)
+    assert one["queries"] == 6
     nodes = [row["nodes"] for row in one["rows"]]
     assert nodes == sorted(nodes, reverse=True)  # fewer nodes are over a greater δ
-    assert set(one["chosen"]) == {"ann", "bob"} and set(one["chosen"].values()) <= set(deltas)
+    assert set(one["chosen"]) == {"ann", "bob"}
+    assert set(one["chosen"].values()) <= set(deltas)
     assert 0 <= one["nested_recall5"] <= 1
 
 
@@ -129,5 +141,7 @@ def test_the_papers_example_finds_the_last_time_at_the_airport(bundle: Path) -> 
     replayed = replay.measure(Run(NoSettings(), (bundle,), threads=2)).replayed
     assert {row.query for row in replayed} == set(replay.QUERIES)
     first, chair = (next(r for r in replayed if r.query == query) for query in replay.QUERIES)
-    assert first.hits[0] == "airport-2024" and any("last time" in cue for cue in first.cues)
-    assert chair.hits[0] == "chair" and any(name == "IKEA" for name, _ in chair.entities)
+    assert first.hits[0] == "airport-2024"
+    assert any("last time" in cue for cue in first.cues)
+    assert chair.hits[0] == "chair"
+    assert any(name == "IKEA" for name, _ in chair.entities)

@@ -42,7 +42,8 @@ def test_each_row_says_what_it_was_trained_with() -> None:
         ("both losses, from random numbers", "–", "35.0"),
         ("Eq. 3-4, the router's entropy (Eq. 2), the memory's likelihood (Eq. 2)", "94.3 / 90.6", "36.0"),
     ]
-    assert "7 photos" in drawn.title and "3 memories from 2020-01-01 on" in drawn.title
+    assert "7 photos" in drawn.title
+    assert "3 memories from 2020-01-01 on" in drawn.title
 
 
 def earned(reward: float, found: float) -> dict[str, float]:

@@ -25,7 +25,8 @@ def test_a_choice_of_queries_starts_at_the_first_and_never_exceeds_its_limit() -
     queries = [datasets.Query(str(n), "q", ("a",), "") for n in range(103)]
     for most in (1, 7, 50, 103, 500):
         chosen = datasets.evenly_spread(queries, most)
-        assert 0 < len(chosen) <= most and chosen[0].id == "0"
+        assert 0 < len(chosen) <= most
+        assert chosen[0].id == "0"
     assert len(datasets.evenly_spread(queries, 500)) == 103
 
 
@@ -57,19 +58,27 @@ def test_each_variant_switches_its_layer_off_and_changes_no_later_search(user: U
 
     variants = ablation.VARIANTS | ablation.PAPER_VARIANTS
     left, parts, cues = search(variants["full"])
-    assert cues and parts["cue"] > 0 and parts["text"] > 0 and parts["entity"] > 0
+    assert cues
+    assert parts["cue"] > 0
+    assert parts["text"] > 0
+    assert parts["entity"] > 0
     left, parts, cues = search(variants["no layer 1"])
-    assert not cues and parts["cue"] == 0 and left["cube"] == 8
+    assert not cues
+    assert parts["cue"] == 0
+    assert left["cube"] == 8
     assert search(variants["no layer 2"])[1]["entity"] == 0
     parts = search(variants["no layer 3"])[1]
-    assert parts["cue"] > 0 and not any(parts[name] for name in ("text", *ablation.WORDS))
-    assert search(variants["paper"])[0]["cube"] == 1 and search(variants["paper, no layer 1"])[0]["cube"] == 8
+    assert parts["cue"] > 0
+    assert not any(parts[name] for name in ("text", *ablation.WORDS))
+    assert search(variants["paper"])[0]["cube"] == 1
+    assert search(variants["paper, no layer 1"])[0]["cube"] == 8
     assert search(variants["paper, no layer 1"])[0]["graph"] < 8
     answer = ablation.search(engine, variants["paper, no layer 2"], "lighthouse", 8, None)
     assert answer.trace.left["graph"] == 8
     assert engine.search(query, 8, now=datetime(2021, 1, 1)).hits == before
     cosine, node = (search(variants[name])[1]["cosine"] for name in ("paper", "paper, no layer 3"))
-    assert cosine != node and 0 <= node <= 1.01  # int8 vectors: a vector with itself may be slightly over one
+    assert cosine != node
+    assert 0 <= node <= 1.01
 
 
 @pytest.mark.slow
@@ -78,13 +87,12 @@ def test_a_composed_album_answers_as_the_album_it_was_taken_from(user: User, tmp
     copy = tmp_path / "copy.gamer"
     assert compose.write(copy, photos, names, user.models, user.path) == len(photos) == len(user.album)
     with Album.open(copy) as opened:
-        assert (
-            opened.verify() == []
-            and opened.meta == user.album.meta
-            and opened.stats().mentions == user.album.stats().mentions
-        )
+        assert opened.verify() == []
+        assert opened.meta == user.album.meta
+        assert opened.stats().mentions == user.album.stats().mentions
     old, new = album_rows.entities(user.path), album_rows.entities(copy)
-    assert old.names == new.names and np.allclose(old.vectors, new.vectors, atol=2e-3)
+    assert old.names == new.names
+    assert np.allclose(old.vectors, new.vectors, atol=2e-3)
     with User("copy", copy, user.models) as other:
         for query in QUERIES:
             pairs = [
@@ -130,11 +138,14 @@ def test_bench_ablation_measures_every_variant_and_bench_paper_prints_the_tables
     )
     assert done.exit_code == 0, done.output
     result = json.loads((results / "ablation-small.json").read_text())
-    assert [row["name"] for row in result["fused"]] == list(ablation.VARIANTS) and result["queries"] == 6
-    assert [size["photos"] for size in result["sizes"]] == [10, 16] and len(result["bundles"]) == 2
+    assert [row["name"] for row in result["fused"]] == list(ablation.VARIANTS)
+    assert result["queries"] == 6
+    assert [size["photos"] for size in result["sizes"]] == [10, 16]
+    assert len(result["bundles"]) == 2
     assert result["bundles"][0]["recall5"]["ours"] == pytest.approx(result["fused"][0]["recall"]["5"])
     experts = [row["experts"] for row in result["rho"]]
-    assert experts == sorted(experts) and experts[-1] == 3
+    assert experts == sorted(experts)
+    assert experts[-1] == 3
     assert set(result["fused"][0]["scores"]) == set(metrics.METRICS)
     text = CliRunner().invoke(bench, ["paper", "--results", str(results)])
     assert text.exit_code == 0, text.output
@@ -160,8 +171,6 @@ def test_missing_or_malformed_ablation_results_are_named_in_the_error(
     if text is not None:
         (tmp_path / "ablation-x.json").write_text(text)
     done = CliRunner().invoke(bench, ["report", str(tmp_path)])
-    assert (
-        done.exit_code == 1
-        and str(tmp_path.name) in done.output
-        and len(done.output.strip().splitlines()) == 1
-    )
+    assert done.exit_code == 1
+    assert str(tmp_path.name) in done.output
+    assert len(done.output.strip().splitlines()) == 1

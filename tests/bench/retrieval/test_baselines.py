@@ -89,7 +89,8 @@ def test_a_sentence_is_written_once_and_a_cut_line_of_the_cache_is_written_again
     path.write_text(path.read_text(encoding="utf-8") + '\n{"query": "dog", "sa', encoding="utf-8")
     again = gar.Sentences(writer, path)
     assert (again.about("cat"), again.about("dog")) == ("about cat\n", "about dog\n")
-    assert gar.Sentences(writer, path).about("dog") == "about dog\n" and asked == ["cat", "dog"]
+    assert gar.Sentences(writer, path).about("dog") == "about dog\n"
+    assert asked == ["cat", "dog"]
 
 
 def drawn(
@@ -158,7 +159,8 @@ def test_every_text_method_ranks_six_of_eight_plain_things_in_its_top_3(user: Us
 
 @pytest.mark.slow
 def test_time_as_text_finds_a_named_month_and_image_search_needs_image_vectors(user: User) -> None:
-    assert st.rank(user, "anything from August 2020")[0] == "ann6" and st.rank(user, "a cat") == []
+    assert st.rank(user, "anything from August 2020")[0] == "ann6"
+    assert st.rank(user, "a cat") == []
     with pytest.raises(NotApplicable, match="image"):
         METHODS["image"].rank(user, "cat")
 
@@ -183,8 +185,10 @@ def test_a_query_is_rewritten_once_with_the_nearest_memories(
     monkeypatch.setattr(refine, "by_llm", by_llm)
     user._kept.pop(pa_cqr.Rewriter, None)
     assert pa_cqr.rank(user, "cat") == METHODS["dense"].rank(user, "cat")
-    assert len(shown[0]) == pa_cqr.NEAREST and "sleeping cat" in shown[0][0]
-    assert pa_cqr.rank(user, "two wheels") == pa_cqr.rank(user, "two wheels") and len(shown) == 2
+    assert len(shown[0]) == pa_cqr.NEAREST
+    assert "sleeping cat" in shown[0][0]
+    assert pa_cqr.rank(user, "two wheels") == pa_cqr.rank(user, "two wheels")
+    assert len(shown) == 2
     assert pa_cqr.rank(user, "two wheels")[0] == "ann0"
     user._kept.pop(pa_cqr.Rewriter, None)
 
@@ -206,7 +210,8 @@ def test_a_vector_is_computed_once_and_its_time_charged_to_a_later_use(user: Use
     before = user.charged_ns
     first = user.vector("a boat")
     assert user.charged_ns == before
-    assert user.vector("a boat") is first and user.charged_ns > before
+    assert user.vector("a boat") is first
+    assert user.charged_ns > before
 
 
 @pytest.mark.slow

@@ -35,7 +35,8 @@ def test_the_manifest_on_disk_has_what_was_found_and_is_otherwise_the_same(tmp_p
     before = mf.from_json(golden.read_text(encoding="utf-8"), "x")
     calibrate.write(tmp_path, calibrate.calibrated(before, FOUND, "mine"))
     after = mf.read(tmp_path)
-    assert after.thresholds.delta == 0.7 and "mine" in after.thresholds.delta_from
+    assert after.thresholds.delta == 0.7
+    assert "mine" in after.thresholds.delta_from
     assert after.ranking == replace(FOUND.ranking)
     assert replace(after, thresholds=before.thresholds, ranking=before.ranking) == before
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
@@ -51,11 +52,14 @@ def test_a_bundle_is_calibrated_on_a_small_data_set(bundle: Path, tmp_path: Path
     result = calibrate.calibrate(Run(delta.Settings(6), (mine,), (folder,), home=tmp_path, threads=2))
     manifest = mf.read(mine)
     assert (bundle / mf.MANIFEST_NAME).read_bytes() == before
-    assert result.recall5 <= 1.0 and 0 < result.delta < 1
+    assert result.recall5 <= 1.0
+    assert 0 < result.delta < 1
     if result.written:
-        assert manifest.thresholds.delta == result.delta and manifest.ranking == result.ranking
+        assert manifest.thresholds.delta == result.delta
+        assert manifest.ranking == result.ranking
     else:
-        assert manifest == mf.read(bundle) and result.recall5 < result.own_recall5
+        assert manifest == mf.read(bundle)
+        assert result.recall5 < result.own_recall5
 
 
 def _own_copy(path: Path) -> None:

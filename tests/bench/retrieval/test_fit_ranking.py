@@ -30,7 +30,8 @@ def test_the_feature_that_distinguishes_gets_the_largest_weight() -> None:
     rng = np.random.default_rng(0)
     choices = [choice(f"u{n % 4}", rng, telling=2) for n in range(200)]
     weights = fit_ranking._weights(choices)
-    assert int(np.argmax(np.abs(weights))) == 2 and weights[2] > 1
+    assert int(np.argmax(np.abs(weights))) == 2
+    assert weights[2] > 1
     assert (
         fit_ranking._recall(choices, weights)["d"] > fit_ranking._recall(choices, np.eye(SIZE)[0])["d"] + 0.2
     )
@@ -53,7 +54,8 @@ def test_presence_is_fitted_only_where_there_are_foreign_queries() -> None:
     own_queries = [(float(x), 1.0, 0.0) for x in rng.normal(0.6, 0.1, 50)]
     foreign = [(float(x), 0.2, 0.0) for x in rng.normal(0.2, 0.1, 50)]
     weights = fit_ranking._here({"d": own_queries, "d elsewhere": foreign})
-    assert set(weights) == set(fit_ranking.HERE) and weights["here_cosine"] > 0
+    assert set(weights) == set(fit_ranking.HERE)
+    assert weights["here_cosine"] > 0
     assert fit_ranking._here({"d": own_queries}) == {}
 
 
@@ -87,5 +89,6 @@ def test_bench_fit_fits_a_data_set_and_leaves_out_each_feature_in_turn(bundle: P
     done = CliRunner().invoke(bench, [*command, "--output", str(out)])
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text(encoding="utf-8"))
-    assert result["queries"] == {"set": 14} and result["trained"]["set"] == 1.0
+    assert result["queries"] == {"set": 14}
+    assert result["trained"]["set"] == 1.0
     assert [step["without"] for step in result["steps"]] == list(fit_ranking.FITTED)

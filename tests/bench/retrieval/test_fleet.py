@@ -43,7 +43,8 @@ def test_a_synthetic_user_is_reproducible_and_each_query_has_its_answers(
     ids = {row["id"] for row in rows}
     assert len(ids) == photos == len(rows)
     for query in user.queries:
-        assert query.relevant and set(query.relevant) <= ids
+        assert query.relevant
+        assert set(query.relevant) <= ids
         places = [name for name, *_ in synthetic.PLACES if query.text.endswith(f" in {name}")]
         for row in rows:  # an answer lies at the place that its query names
             if places and row["id"] in query.relevant:
@@ -54,12 +55,12 @@ def test_a_synthetic_user_is_reproducible_and_each_query_has_its_answers(
 
 def test_synthetic_users_differ_and_can_be_scanned_as_photos(tmp_path: Path) -> None:
     one, other = synthetic.make(0, 1, 8), synthetic.make(0, 2, 8)
-    assert one.lines != other.lines and synthetic.make(1, 1, 8).lines != one.lines
+    assert one.lines != other.lines
+    assert synthetic.make(1, 1, 8).lines != one.lines
     synthetic.write(one, tmp_path / "a.jsonl")
     scanned = list(scan(tmp_path / "a.jsonl"))
-    assert len(scanned) == 8 and all(
-        isinstance(item, Photo) and item.lat is not None and item.memories for item in scanned
-    )
+    assert len(scanned) == 8
+    assert all(isinstance(item, Photo) and item.lat is not None and item.memories for item in scanned)
 
 
 def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path) -> None:
@@ -74,8 +75,10 @@ def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path
         0.25,
         0.5,
     )
-    assert total.plan.hours == {"2": 12.5, "16": 1.56, "128": 0.2} and total.plan.albums_gb == 36.0
-    assert total.methods[0].scores["recall5"].mean == 1.0 and (total.photos, total.queries) == (20, 2)
+    assert total.plan.hours == {"2": 12.5, "16": 1.56, "128": 0.2}
+    assert total.plan.albums_gb == 36.0
+    assert total.methods[0].scores["recall5"].mean == 1.0
+    assert (total.photos, total.queries) == (20, 2)
     (tmp_path / "b.json").write_text('{"key": "k", "asked": {')
     with pytest.raises(DatasetError, match="no result of b"):
         fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1)
@@ -95,7 +98,8 @@ def test_wrong_fleet_arguments_exit_2_and_name_the_fault(
     done = CliRunner().invoke(
         bench, ["fleet", "-b", str(tmp_path), "--results", str(tmp_path / "r"), *options]
     )
-    assert done.exit_code == 2 and message in done.output
+    assert done.exit_code == 2
+    assert message in done.output
 
 
 def results(folder: Path) -> dict[str, object]:
@@ -153,12 +157,15 @@ def test_a_run_continues_where_it_stopped_and_another_setting_starts_anew(
             jobs, settings, 1, None, lambda count, total, name: progress.append(f"{count}/{total} {name}")
         )
 
-    assert run(how) == 4 and progress[-1] == "4/4 made-7-00001"
+    assert run(how) == 4
+    assert progress[-1] == "4/4 made-7-00001"
     first = results(tmp_path / "r")
-    assert len(first) == 4 and run(how) == 0
+    assert len(first) == 4
+    assert run(how) == 0
     (tmp_path / "r" / "made-7-00001.json").write_text('{"torn')
     (tmp_path / "r" / "small-ann.json").unlink()
-    assert run(how) == 2 and results(tmp_path / "r") == first
+    assert run(how) == 2
+    assert results(tmp_path / "r") == first
     assert run(replace(how, methods=("bm25",))) == 4
     assert not [path for path in (tmp_path / "r").iterdir() if path.suffix != ".json"]
 
@@ -181,9 +188,11 @@ def test_ray_gives_the_results_of_the_local_engine_and_listens_on_loopback_only(
         engine: run(jobs, replace(how, results=str(tmp_path / engine)), 2, None, look_at_sockets)
         for engine, run in ENGINES.items()
     }
-    assert done == {"local": 6, "ray": 6} and addresses == []
+    assert done == {"local": 6, "ray": 6}
+    assert addresses == []
     ours = results(tmp_path / "local")
-    assert len(ours) == 6 and ours == results(tmp_path / "ray")
+    assert len(ours) == 6
+    assert ours == results(tmp_path / "ray")
 
 
 @pytest.mark.slow
@@ -227,12 +236,11 @@ def test_an_existing_ray_cluster_measures_users_and_names_one_that_fails(
             timeout=120,
             env=os.environ | TOKEN,
         )
-    assert (
-        failed.returncode == 1
-        and "gamer bench study fleet: bad-eve: " in failed.stderr
-        and "eve.corpus.jsonl.gz:1" in failed.stderr
-    )
-    assert done.returncode == 0 and "2 users in" in done.stdout, done.stderr[-2000:]
+    assert failed.returncode == 1
+    assert "gamer bench study fleet: bad-eve: " in failed.stderr
+    assert "eve.corpus.jsonl.gz:1" in failed.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "2 users in" in done.stdout, done.stderr[-2000:]
     assert set(results(tmp_path / "r")) == {"made-0-00000", "made-0-00001"}
 
 

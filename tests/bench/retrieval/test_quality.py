@@ -43,13 +43,15 @@ def test_judging_weighs_users_equally_and_corrects_for_the_number_of_methods() -
     )
     ours, bm25, dense = quality.judge([first, second], ["ours", "bm25", "dense"], "ours")
     assert [row.scores["recall5"].mean for row in (ours, bm25, dense)] == [0.75, 0, 0.5]
-    assert ours.scores["recall5"].p is None and ours.users["b"].recall5 == 0.5
+    assert ours.scores["recall5"].p is None
+    assert ours.users["b"].recall5 == 0.5
     p, corrected = bm25.scores["recall5"].p, bm25.scores["recall5"].p_holm
-    assert p is not None and corrected is not None and corrected == pytest.approx(2 * p) and corrected < 0.05
-    assert (
-        dense.scores["recall5"].p_holm == pytest.approx(dense.scores["recall5"].p)
-        and (dense.scores["recall5"].p or 0) > 0.4
-    )
+    assert p is not None
+    assert corrected is not None
+    assert corrected == pytest.approx(2 * p)
+    assert corrected < 0.05
+    assert dense.scores["recall5"].p_holm == pytest.approx(dense.scores["recall5"].p)
+    assert (dense.scores["recall5"].p or 0) > 0.4
     assert ours.scores["recall5"].low <= 0.75 <= ours.scores["recall5"].high
 
 
@@ -58,7 +60,8 @@ def test_an_unknown_method_or_reference_exits_2_and_names_the_methods(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     done = CliRunner().invoke(bench, ["quality", str(tmp_path), "-b", str(tmp_path), *options])
-    assert done.exit_code == 2 and ("bm25" in done.output)
+    assert done.exit_code == 2
+    assert "bm25" in done.output
 
 
 @pytest.mark.slow
@@ -81,9 +84,8 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(
     done = CliRunner().invoke(bench, command)
     assert done.exit_code == 0, done.output
     result = json.loads((tmp_path / "q.json").read_text())
-    assert result["skipped"] == {"image": "no image vectors in these albums"} and result[
-        "command"
-    ].startswith("gamer bench quality small -b")
+    assert result["skipped"] == {"image": "no image vectors in these albums"}
+    assert result["command"].startswith("gamer bench quality small -b")
     asked_again = tuple(read_as(quality.ScoredUser, one) for one in result["users"])
     again = quality.judge(asked_again, ["ours", "bm25", "rrf"], "ours")
     assert json.loads(json.dumps([asdict(row) for row in again])) == result["methods"]
@@ -122,14 +124,14 @@ def test_an_interrupted_run_continues_and_another_command_ignores_its_parts(
 
     messages: list[str] = []
     first = run("dense", "image")
-    assert messages[-1] == "bob: asking" and len(list(parts.glob("*.json"))) == 2
+    assert messages[-1] == "bob: asking"
+    assert len(list(parts.glob("*.json"))) == 2
     (parts / "small-bob.json").write_text("{")
     messages.clear()
     again = run("dense", "image")
-    assert (
-        messages == ["bob: asking"]
-        and again.users[0] == first.users[0]
-        and again.methods[0].scores == first.methods[0].scores
-    )
+    assert messages == ["bob: asking"]
+    assert again.users[0] == first.users[0]
+    assert again.methods[0].scores == first.methods[0].scores
     messages.clear()
-    assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"] and len(messages) == 2
+    assert [row.method for row in run("dense", "bm25").methods] == ["dense", "bm25"]
+    assert len(messages) == 2

@@ -37,8 +37,10 @@ def asked(meant: int, *, cues_only: bool = False, fold: int = 0) -> WithheldQuer
 
 def test_an_untold_photo_is_found_by_its_picture_and_a_told_one_as_before() -> None:
     untold, told = asked(UNTOLD), asked(TOLD)
-    assert untold.kind == "untold" and told.kind == "told"
-    assert untold.recall(None) == 0 and untold.recall(DEFAULT) == 1
+    assert untold.kind == "untold"
+    assert told.kind == "told"
+    assert untold.recall(None) == 0
+    assert untold.recall(DEFAULT) == 1
     assert told.recall(None) == told.recall(DEFAULT) == 1
     assert untold.recall(Weights(picture=0.0)) == 0
     assert asked(UNTOLD, cues_only=True).scores(DEFAULT).tolist() == [0] * PHOTOS
@@ -60,7 +62,8 @@ def test_the_weights_of_the_least_loss_are_chosen_without_the_fold() -> None:
 def test_a_hash_of_the_id_or_a_day_chooses_whose_memories_are_withheld(tmp_path: Path) -> None:
     folder = data_sets.write(tmp_path / "set", ("ann",))
     hidden = _hidden(folder, "ann", "2020-06-01")
-    assert hidden == _hidden(folder, "ann", "2020-06-01") and 0 < len(hidden["half"]) < 8
+    assert hidden == _hidden(folder, "ann", "2020-06-01")
+    assert 0 < len(hidden["half"]) < 8
     assert hidden["since 2020-06-01"] == {"ann4", "ann5", "ann6", "ann7"}
     assert list(_hidden(folder, "ann", "2031-01-01")) == list(_hidden(folder, "ann", None)) == ["half"]
 
@@ -70,7 +73,8 @@ def test_an_album_lacks_the_hidden_memories_and_names_its_pictures(tmp_path: Pat
     datasets.write_album(folder, "ann", tmp_path / "a.jsonl", hidden={"ann3"})
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
     marked = [row["id"] for row in rows if row["memories"] == [asdict(FAVOURITE)]]
-    assert len(rows) == 8 and marked == ["ann3"]
+    assert len(rows) == 8
+    assert marked == ["ann3"]
     assert not any("path" in row for row in rows)
 
 

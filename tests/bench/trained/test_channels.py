@@ -46,17 +46,24 @@ def row(good: str) -> tuple[channels.ChannelQuery, channels.Row]:
 
 def test_queries_count_whose_photos_had_their_memories_withheld() -> None:
     asked, _ = row("trained")
-    assert asked.withheld == 20 and asked.answers[20:] == [frozenset({25})]
+    assert asked.withheld == 20
+    assert asked.answers[20:] == [frozenset({25})]
 
 
 def test_a_channel_that_finds_gets_the_weight_and_one_that_does_not_gets_none() -> None:
     asked, good = row("trained")
-    assert good.trained.withheld == {"5": 1.0, "20": 1.0} and good.trained.queries["5"] == 1.0
+    assert good.trained.withheld == {"5": 1.0, "20": 1.0}
+    assert good.trained.queries["5"] == 1.0
     assert asked.found(asked.labels).withheld["5"] == 0.0
-    assert good.weight > 0 and good.fitted.withheld["5"] == 1.0 and good.by_weight["0.0"] == 0.0
+    assert good.weight > 0
+    assert good.fitted.withheld["5"] == 1.0
+    assert good.by_weight["0.0"] == 0.0
     _, bad = row("labels")
-    assert bad.weight == 0.0 and set(bad.weight_by_fold) == {0.0} and bad.fitted.queries["5"] == 1.0
-    assert bad.trained.withheld["5"] == 0.0 and bad.by_weight["48.0"] == 0.0
+    assert bad.weight == 0.0
+    assert set(bad.weight_by_fold) == {0.0}
+    assert bad.fitted.queries["5"] == 1.0
+    assert bad.trained.withheld["5"] == 0.0
+    assert bad.by_weight["48.0"] == 0.0
     few, many = good.by_rho
     assert (few.rho, few.experts, few.trained.withheld["5"]) == (0.4, 1.5, 0.0)
     assert (many.rho, many.experts, many.trained.withheld["5"]) == (0.8, 2.5, 1.0)

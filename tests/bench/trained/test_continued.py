@@ -43,7 +43,8 @@ def test_the_latest_queries_are_forty_at_a_time_in_order_of_their_photos() -> No
     first, second = continued._times(person(95), 9)
     assert [text for text, _ in first.queries] == [str(n) for n in range(15, 55)]
     assert [text for text, _ in second.queries] == [str(n) for n in range(55, 95)]
-    assert len(continued._times(person(95), 1)) == 1 and continued._times(person(39), 9) == []
+    assert len(continued._times(person(95), 1)) == 1
+    assert continued._times(person(39), 9) == []
     alone = person(40)
     library = Library(
         alone.library.vectors, alone.library.owners, PHOTOS, tuple((str(n), (n,)) for n in range(40))
@@ -64,4 +65,5 @@ def test_data_with_too_few_queries_is_one_line(bundle: Path, tmp_path: Path) -> 
         str(tmp_path),
     ]
     done = CliRunner().invoke(bench, command)
-    assert done.exit_code == 1 and "0 user has 40 queries: give data of two or more" in done.output
+    assert done.exit_code == 1
+    assert "0 user has 40 queries: give data of two or more" in done.output

@@ -132,7 +132,8 @@ def test_of_a_large_image_tower_few_pictures_tell_matrices_apart(
     large = Losses(settings, item)
     assert large.of({name: part}) == small.of({name: part}) != large.of({name: part}, alone=True)
     whole = large.of({name: part})
-    assert whole.cost == pytest.approx(whole.mean + 0.1 * (1 - whole.worst)) and whole.cost > whole.mean > 0
+    assert whole.cost == pytest.approx(whole.mean + 0.1 * (1 - whole.worst))
+    assert whole.cost > whole.mean > 0
 
 
 @pytest.fixture
@@ -201,7 +202,8 @@ def test_what_cannot_be_met_is_one_line_with_the_nearest(
 def test_quant_of_a_file_of_options_is_refused_too(source: str, tmp_path: Path) -> None:
     (tmp_path / "options.yaml").write_text("quant: int4\n")
     done = gamer(source, tmp_path / "out", "--config", str(tmp_path / "options.yaml"), "--min-parity", "0.9")
-    assert done.exit_code == 1 and "--quant int4: " in done.output
+    assert done.exit_code == 1
+    assert "--quant int4: " in done.output
 
 
 @pytest.mark.usefixtures("here")
@@ -214,7 +216,8 @@ def test_without_a_cache_a_choice_is_made_and_what_is_too_large_replaces_nothing
     before = mf.read(tmp_path / "out")
     monkeypatch.setattr(sizes, "NODES", dict.fromkeys(sizes.NODES, 0))  # too little is predicted
     failed = gamer(source, tmp_path / "out", "--max-size", "image_tower=60KB")
-    assert failed.exit_code == 1 and "not written: " in failed.output, failed.output
+    assert failed.exit_code == 1, failed.output
+    assert "not written: " in failed.output, failed.output
     assert mf.read(tmp_path / "out") == before
 
 

@@ -56,7 +56,8 @@ def test_a_checkpoint_of_every_architecture_exports_to_onnx_and_passes_parity(
         models = Models.open(tmp_path / "out")
         ids = tuple(models.llm_tokenizer.encode("a red boat").ids)
         generated = models.language_model.generate(Request(ids, 4))
-        assert generated.ended in ENDS and generated.prompt_tokens == len(ids)
+        assert generated.ended in ENDS
+        assert generated.prompt_tokens == len(ids)
 
 
 def test_the_lines_of_the_page_on_bundles_read_towers_of_fixed_length_as_the_engine_does(
@@ -87,7 +88,8 @@ def test_a_sentence_encoder_exports_and_passes_parity(
     source = str(tiny_encoders.TINY[kind](tmp_path / kind))
     manifest = export(Settings("sentence", "int8", (("text", source),)), tmp_path / "out", (target,))
     (artifact,) = manifest.artifacts
-    assert artifact.role == "text_tower" and artifact.parity.status == "passed"
+    assert artifact.role == "text_tower"
+    assert artifact.parity.status == "passed"
     if target == "onnx":  # the runtime's own code gives the vectors that the fixtures hold
         row = json.loads((tmp_path / "out" / "fixtures" / "text.json").read_text())[0]
         assert Models.open(tmp_path / "out").text.encode([row["text"]])[0] @ row["embedding"] > 0.98
@@ -100,12 +102,14 @@ def test_words_that_an_encoder_expects_before_its_texts_are_in_the_manifest(tmp_
     settings = Settings("sentence", "int8", (("text", str(folder)),))
     assert contents.text_prompts(settings) == mf.TextPrompts("query: ", "passage: ")
     (line,) = contents.notes(settings)
-    assert "('cluster: ')" in line and "query: " not in line
+    assert "('cluster: ')" in line
+    assert "query: " not in line
 
 
 def test_an_encoder_without_words_before_its_texts_has_none_in_the_manifest(tmp_path: Path) -> None:
     settings = Settings("sentence", "int8", (("text", str(tiny_encoders.bert(tmp_path / "bert"))),))
-    assert contents.text_prompts(settings) is None and contents.notes(settings) == ()
+    assert contents.text_prompts(settings) is None
+    assert contents.notes(settings) == ()
 
 
 def test_an_encoder_of_lower_case_gets_its_texts_in_lower_case(tmp_path: Path) -> None:
@@ -127,7 +131,8 @@ def test_a_tokenizer_that_the_phone_apps_do_not_have_is_named_in_a_note(tmp_path
     words.save(str(folder / "tokenizer.json"))
     components.checkpoint.cache_clear()
     (line,) = contents.notes(settings)
-    assert "WordLevel" in line and "phone apps" in line
+    assert "WordLevel" in line
+    assert "phone apps" in line
 
 
 @pytest.mark.parametrize("target", ["executorch", "coreml"])
@@ -163,7 +168,8 @@ def test_photos_are_indexed_and_searched_with_a_users_own_clip(tmp_path: Path, e
     for n in range(3):
         Image.fromarray(rng.integers(0, 255, (40 + n, 60, 3), np.uint8)).save(photos / f"{n}.png")
     models = Models.open(tmp_path / "out")
-    assert models.labels == () and build(photos, models, tmp_path / "a.gamer").photos == 3
+    assert models.labels == ()
+    assert build(photos, models, tmp_path / "a.gamer").photos == 3
     engine = Engine.open(tmp_path / "out", tmp_path / "a.gamer")
     assert len(engine.search("a boat", k=3).hits) == 3
     with pytest.raises(BundleError, match="has no language model"):
@@ -180,7 +186,8 @@ def test_random_weights_are_marked_and_refused_unless_they_are_allowed(
     manifest = export(
         Settings("clip-vit-b32", "int8", (("image", "random:1"), ("text", "random:1"))), tmp_path / "out"
     )
-    assert manifest.random_parts == ("image", "text") and not any(c.trained for c in manifest.components)
+    assert manifest.random_parts == ("image", "text")
+    assert not any(c.trained for c in manifest.components)
     with pytest.raises(RuntimeFailure, match=r"random weights \(image, text\).*--allow-random"):
         Models.open(tmp_path / "out")
     assert Models.open(tmp_path / "out", allow_random=True).manifest == manifest

@@ -62,9 +62,11 @@ def test_a_published_mobileclip_directory_exports_and_matches_its_golden_vectors
     config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
     sources = ("image", str(source)), ("text", str(source))
     manifest = export(Settings("mobileclip", "int8", sources), tmp_path / "out")
-    assert {a.quant for a in manifest.artifacts} == {"int8"} and all(c.trained for c in manifest.components)
+    assert {a.quant for a in manifest.artifacts} == {"int8"}
+    assert all(c.trained for c in manifest.components)
     spec = manifest.preprocessing
-    assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (
+    assert spec is not None
+    assert (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (
         128,
         128,
         "bilinear",
@@ -80,7 +82,8 @@ def test_a_published_mobileclip_directory_exports_and_matches_its_golden_vectors
         ).T
     )
     # Each photo's vector is nearest to its own golden vector.
-    assert (close.argmax(1) == np.arange(len(golden))).all() and close.diagonal().min() > 0.98
+    assert (close.argmax(1) == np.arange(len(golden))).all()
+    assert close.diagonal().min() > 0.98
 
 
 @pytest.mark.parametrize(

@@ -53,5 +53,6 @@ def test_a_model_that_does_not_fit_on_the_disk_says_so_and_leaves_nothing(tmp_pa
     disk = tmp_path / "disk"
     disk.mkdir()
     ran = mounted.run(SMALL, str(disk), sys.executable, "-c", WRITE, str(disk))
-    assert "ExportError" in ran.stdout and "the disk is full" in ran.stdout, ran.stdout + ran.stderr
+    assert "ExportError" in ran.stdout, ran.stdout + ran.stderr
+    assert "the disk is full" in ran.stdout, ran.stdout + ran.stderr
     assert "left: []" in ran.stdout

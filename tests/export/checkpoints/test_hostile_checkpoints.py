@@ -82,6 +82,7 @@ def test_a_spoilt_checkpoint_is_opened_or_refused_in_one_line(name: str, tmp_pat
         try:
             read(folder)
         except GamerError as error:
-            assert "\n" not in str(error) and len(str(error)) < 700, error
+            assert "\n" not in str(error), error
+            assert len(str(error)) < 700, error
             refused += 1
     assert refused > MUTATIONS // 4

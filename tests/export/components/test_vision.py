@@ -213,9 +213,11 @@ def test_a_model_that_sees_nothing_says_so(export: Export, tmp_path: Path) -> No
 def test_a_picture_is_refused_where_the_template_has_no_place_for_one() -> None:
     template = ChatTemplate(tiny.SMOLVLM_TEMPLATE.replace("'<image>'", "''"), *tiny.SMOLVLM_MARKS[:2])
     found = derive(template, False, PICTURE)
-    assert "picture" not in found.turns and "no place for a picture" in found.notes[0]
+    assert "picture" not in found.turns
+    assert "no place for a picture" in found.notes[0]
     whole = derive(ChatTemplate(tiny.SMOLVLM_TEMPLATE, *tiny.SMOLVLM_MARKS[:2]), False, PICTURE)
-    assert whole.turns["begin"] == "<|im_start|>" and not whole.notes
+    assert whole.turns["begin"] == "<|im_start|>"
+    assert not whole.notes
     assert whole.turns["picture"] == f"User:{PICTURE.written}{{query}}<end_of_utterance>\n"
 
 
@@ -251,7 +253,8 @@ def test_a_configuration_that_cannot_be_is_refused_in_one_line(
         opened = open_checkpoint(None, str(path.parent))
         decoders.shapes(opened.config, 64)
         towers.picture_reader(opened.config, opened.weights, opened.processor)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_weights_without_a_projector_are_refused(folder: Path, tmp_path: Path) -> None:

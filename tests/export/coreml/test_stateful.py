@@ -108,7 +108,8 @@ def test_a_prompt_at_once_gives_the_states_and_the_cache_of_its_tokens_one_by_on
         if begin:
             decoder.forward(table[prompt[:begin]])
         logits, got = decoder.forward(table[prompt[begin:]])
-        assert decoder.past == SLOTS and decoder.held.sure == (begin or SLOTS) - 1
+        assert decoder.past == SLOTS
+        assert decoder.held.sure == (begin or SLOTS) - 1
         assert measure.cosines(got, want[begin:]).min() > 0.9999
         assert measure.cosines(decoder.keep(), plain.keep()).min() > 0.9999
         np.testing.assert_array_equal(logits.shape, item.outputs[0].shape[1:])
@@ -131,7 +132,8 @@ def test_functions_share_what_they_have_in_common(family: str, quant: str, tmp_p
     together, apart = opened.forward(table[FIRST])[1], measure.teacher_force(opened, table[FIRST])[0]
     assert measure.cosines(together, apart).min() > 0.9999
     stored = {name: _stored(tmp_path / "d.mlpackage", name) for name in ("main", "prefill")}
-    assert len(stored["prefill"]) >= 8 and stored["prefill"] < stored["main"]  # the head is the token's alone
+    assert len(stored["prefill"]) >= 8
+    assert stored["prefill"] < stored["main"]
 
 
 def _stored(package: Path, function: str) -> set[int]:

@@ -83,7 +83,9 @@ def test_the_core_ml_delegate_gives_the_states_of_torch(
     _, want = torch_decoder(item, language).forward(table[TOKENS])
     artifact = written(item, quant, "coreml", tmp_path / "d.pte")
     program = pte.read(tmp_path / "d.pte")
-    assert program.backends == ("CoreMLBackend",) and len(program.calls) == 1 and not program.left
+    assert program.backends == ("CoreMLBackend",)
+    assert len(program.calls) == 1
+    assert not program.left
     _, hidden = open_decoder(delegate.open_delegate(tmp_path / "d.pte", artifact), language).forward(
         table[TOKENS]
     )
@@ -106,7 +108,8 @@ def test_a_tower_for_core_ml_passes_parity_and_one_for_vulkan_is_reported_as_not
         assert (proof.status, proof.executed_by) == (
             "passed",
             "MIL interpreter",
-        ) and proof.minimum is not None
+        )
+        assert proof.minimum is not None
     else:
         assert (proof.status, proof.minimum, proof.mean) == (mf.NOT_RUN, None, None)
         assert re.search(
@@ -121,7 +124,8 @@ def test_a_language_model_for_vulkan_is_one_delegate_without_prefixes(tmp_path: 
     asked = Settings("llm", "int4", (("llm", source),), executorch_backend="vulkan")
     manifest = export(asked, tmp_path / "out", ("executorch",))
     decoder = manifest.artifact("llm_decoder", "executorch")
-    assert decoder.quant == "8da4w" and not manifest.prefixes
+    assert decoder.quant == "8da4w"
+    assert not manifest.prefixes
     report = decoder.parity.executed_by
     assert report.startswith(
         "loads as 1 × VulkanBackend, nothing left to portable kernels; torch runs what was delegated with "
@@ -150,9 +154,8 @@ def test_an_operator_that_no_backend_takes_runs_without_a_delegate(tmp_path: Pat
     artifact = written(small(Alone()), "fp32", "vulkan", tmp_path / "a.pte")
     ((by, session, _),) = measure._delegated(artifact, tmp_path / "a.pte")
     x = torch.linspace(-3, 3, 16).reshape(2, 8)
-    assert by == "executorch" and torch.allclose(
-        torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6
-    )
+    assert by == "executorch"
+    assert torch.allclose(torch.from_numpy(session.run({"x": x.numpy()})["y"]), torch.asinh(x), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,8 @@ def test_a_module_that_cannot_be_lowered_is_refused_in_one_line(tmp_path: Path) 
 
     with pytest.raises(ExportError, match="dpe_router: ExecuTorch cannot lower it for vulkan") as caught:
         written(small(Branches()), "fp32", "vulkan", tmp_path / "a.pte")
-    assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_half_precision_rounds_every_result_and_overflows() -> None:
@@ -225,7 +229,8 @@ def test_a_hostile_flattened_folder_is_refused_and_writes_nothing_outside(
 ) -> None:
     with pytest.raises(ExportError, match="does not unfold") as caught:
         pte.unfold(b"x" + json.dumps({"nodes": nodes}).encode()[::-1], tmp_path / "in")
-    assert "\n" not in str(caught.value) and {p.name for p in tmp_path.iterdir()} <= {"in"}
+    assert "\n" not in str(caught.value)
+    assert {p.name for p in tmp_path.iterdir()} <= {"in"}
 
 
 def test_a_file_that_is_no_executorch_program_is_refused(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def test_a_damaged_dictionary_is_one_line(index: str, text: bytes, message: str,
     path.write_text(index)
     with pytest.raises(ExportError, match=message) as caught:
         list(dictionaries.read(path))
-    assert "\n" not in str(caught.value) and "x.index" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "x.index" in str(caught.value)
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,4 +64,5 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
 def test_long_headwords_are_skipped_and_long_entries_cut(dictd: Write) -> None:
     entries = [("a" * 500, "x"), ("hund", "dog, " * 10_000)]
     ((headword, text),) = dictionaries.read(dictd("a", entries))
-    assert headword == "hund" and len(text) == dictionaries.MAX_ENTRY
+    assert headword == "hund"
+    assert len(text) == dictionaries.MAX_ENTRY

@@ -26,11 +26,14 @@ def test_a_bundle_gets_tables_later_and_keeps_them(export: Export, tmp_path: Pat
     assert not any(file.name.startswith("glosses-") for file in before.files)
     asked = replace(plain, languages=("de",), dictionaries=(("de", str(words)),))
     made = export(asked, out)
-    assert made.has_file("glosses-de.bin") and made.artifacts == before.artifacts
+    assert made.has_file("glosses-de.bin")
+    assert made.artifacts == before.artifacts
     assert "made for a test, CC0" in (out / "NOTICE.txt").read_text(encoding="utf-8")
-    assert made.settings is not None and str(tmp_path) not in str(made.settings)
+    assert made.settings is not None
+    assert str(tmp_path) not in str(made.settings)
     assert from_strings(made.settings, plain.sources).languages == ("de",)
-    assert export(asked, out) == made and export(plain, out) == made  # both are up to date
+    assert export(asked, out) == made
+    assert export(plain, out) == made
     table = (out / "glosses-de.bin").stat()
     more = tmp_path / "more.tsv"
     more.write_text("chien\tdog\n", encoding="utf-8")
@@ -40,7 +43,8 @@ def test_a_bundle_gets_tables_later_and_keeps_them(export: Export, tmp_path: Pat
     reader = Bundled(Models.open(out)).reader
     assert reader is not None
     reading = reader.read("der Hund am Strand", Names(()))
-    assert reading is not None and reading.language == "de"
+    assert reading is not None
+    assert reading.language == "de"
 
 
 def test_a_dictionary_that_cannot_be_read_leaves_no_bundle(export: Export, tmp_path: Path) -> None:

@@ -156,7 +156,8 @@ def test_core_ml_has_a_function_for_each(
         given = replace(settings(base, "fp16", **adapters), coreml_cache="state")
         export(given, tmp_path / name, ("coreml",))
     artifact = mf.read(tmp_path / "out").artifact("llm_decoder", "coreml")
-    assert artifact.adapters == ("some", "all") and not list(tmp_path.glob("out/adapters"))
+    assert artifact.adapters == ("some", "all")
+    assert not list(tmp_path.glob("out/adapters"))
     weights = [
         (tmp_path / name / "coreml/llm_decoder.mlpackage/Data/com.apple.CoreML/weights/weight.bin").stat()
         for name in ("out", "bare")
@@ -211,14 +212,17 @@ def test_the_command_and_the_apps_pack(made: Callable[..., tuple[Path, Path]]) -
     out, _ = made("int8")
     model = Models.open(out)
     said = {name: Chat(model, name).raw("a cat") for name in ("some", "")}
-    assert said["some"] == said[""] and Chat(model, "some").name == "local:base:some"
+    assert said["some"] == said[""]
+    assert Chat(model, "some").name == "local:base:some"
     run = CliRunner().invoke(
         generate, [str(out), "a cat", "--raw", "--adapter", "some", "--max-new", "8", "--json"]
     )
     want = model.language_model.generate(Request(said["some"], 8, adapter="some"))
-    assert run.exit_code == 0 and json.loads(run.stdout)["text"] == want.text
+    assert run.exit_code == 0
+    assert json.loads(run.stdout)["text"] == want.text
     run = CliRunner().invoke(generate, [str(out), "a cat", "--raw", "--adapter", "other"])
-    assert run.exit_code == 1 and "no adapter 'other' for onnx, but some, all" in run.stderr
+    assert run.exit_code == 1
+    assert "no adapter 'other' for onnx, but some, all" in run.stderr
     manifest = mf.read(out)
     assert list(manifest.adapters) == ["some", "all"]
     assert not packed.chosen(manifest, (), ()).adapters
@@ -240,9 +244,11 @@ def test_a_server_s_model_has_its_adapters_behind_a_colon(made: Callable[..., tu
         answer = client.post("/v1/chat/completions", json=asked | {"model": name}).json()
         chat = Chat(models, adapter)
         want = chat.generate(chat.ids([Message("user", "a cat")]), Wish(8))
-        assert answer["choices"][0]["message"]["content"] == want.text and answer["model"] == chat.name
+        assert answer["choices"][0]["message"]["content"] == want.text
+        assert answer["model"] == chat.name
     refused = client.post("/v1/chat/completions", json=asked | {"model": "local:base:other"})
-    assert refused.status_code == 404 and "'local:base:all'" in refused.json()["error"]["message"]
+    assert refused.status_code == 404
+    assert "'local:base:all'" in refused.json()["error"]["message"]
 
 
 def test_genai_activates_the_same_files(export: Export, tmp_path: Path) -> None:
@@ -370,7 +376,8 @@ def test_an_alpha_may_be_a_module_s_own(export: Export, tmp_path: Path) -> None:
         )
         for name in ("own", "same")
     ]
-    assert not values[0]["layers.1.qkv.lora_b"].any() and values[1]["layers.1.qkv.lora_b"].any()
+    assert not values[0]["layers.1.qkv.lora_b"].any()
+    assert values[1]["layers.1.qkv.lora_b"].any()
     assert np.array_equal(values[0]["layers.0.qkv.lora_b"], values[1]["layers.0.qkv.lora_b"])
 
 

@@ -77,7 +77,8 @@ def test_each_family_generates_what_our_runtime_generates(
     for text in PROMPTS:
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         got = theirs(out / "genai", ids, len(ids) + 8)
-        assert len(got) == 8 and got == ours(out, ids, len(ids) + 8)
+        assert len(got) == 8
+        assert got == ours(out, ids, len(ids) + 8)
 
 
 @pytest.mark.slow
@@ -125,7 +126,8 @@ def test_a_bundle_is_packed_for_the_apps_without_the_copy_that_they_do_not_read(
     manifest = mf.read(exported(export, "qwen2", tmp_path))
     left = packed.chosen(manifest, (), ()).files
     assert any(f.path.startswith("genai/") for f in manifest.files)
-    assert left and not any(f.path.startswith("genai/") for f in left)
+    assert left
+    assert not any(f.path.startswith("genai/") for f in left)
 
 
 @pytest.mark.parametrize(
@@ -139,4 +141,5 @@ def test_what_cannot_be_laid_out_is_refused_before_anything_is_written(
     settings = Settings("llm", "fp32", sources=(("llm", str(source)),), layout=("genai",), **changed)
     with pytest.raises(ExportError, match=says):
         export(settings, tmp_path / "out")
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out.partial").exists()
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out.partial").exists()

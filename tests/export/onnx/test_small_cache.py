@@ -46,9 +46,11 @@ def test_a_bundle_with_a_small_cache_passes_parity_and_answers(
     manifest = export(settings, tmp_path / "out")
     artifact = manifest.artifact("llm_decoder", "onnx")
     held = {"fp16": "float16", "int8": "int8"}[kind]
-    assert cache_type(artifact) == held and manifest.settings is not None
+    assert cache_type(artifact) == held
+    assert manifest.settings is not None
     assert manifest.settings["kv_cache"] == kind
-    assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.99
+    assert artifact.parity.minimum is not None
+    assert artifact.parity.minimum > 0.99
     assert artifact.parity.outputs is not None
     assert ("keys" in artifact.parity.outputs) == (kind == "fp16")
     assert kind == "int8" or artifact.parity.outputs["keys"] > 0.99
@@ -86,7 +88,8 @@ def test_executorch_keeps_codes_by_the_same_scales(
     more, because ExecuTorch's attention reads the token itself as it was before it is rounded."""
     out, manifest = coded(family)
     artifact = manifest.artifact("llm_decoder", "executorch")
-    assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.99
+    assert artifact.parity.minimum is not None
+    assert artifact.parity.minimum > 0.99
     assert {t.dtype for t in artifact.inputs if t.name.startswith("past_")} == {"int8"}
     assert {t.dtype for t in artifact.outputs} == {"float32", "int8"}
     kept = []
@@ -95,7 +98,9 @@ def test_executorch_keeps_codes_by_the_same_scales(
         model.decoder.forward(model.embed(tuple(range(5, 25))))
         kept.append(model.decoder.keep().astype(np.int32))
     apart = np.abs(kept[0] - kept[1])
-    assert np.abs(kept[0]).max() > 100 and apart[0].max() <= 1 and apart.mean() < 1
+    assert np.abs(kept[0]).max() > 100
+    assert apart[0].max() <= 1
+    assert apart.mean() < 1
 
 
 @pytest.mark.parametrize("target", ["onnx", "executorch"])
@@ -150,7 +155,8 @@ def test_perplexity_with_pocket_s_model_stays_as_it_was(
     small = replace(artifact, inputs=inputs, outputs=outputs)
     rounded = open_decoder(open_session("onnx", path, small, threads=1), models.manifest.decoder())
     lost = [loss(models, rounded, part) - exact for part, exact in passages]
-    assert abs(float(np.mean(lost))) < most and all(lost)
+    assert abs(float(np.mean(lost))) < most
+    assert all(lost)
 
 
 def test_without_a_decoder_for_onnx_an_8_bit_cache_is_refused(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def test_a_tower_gives_the_same_vectors_in_onnx_and_in_ort_format(
         writer.write(item, quant, NO_LANGUAGE, [], path)
         for writer, path in ((to_onnx, tmp_path / "t.onnx"), (to_ort, folder / "t.ort"))
     ]
-    assert specs[0] == specs[1] and {p.name for p in folder.iterdir()} <= {
+    assert specs[0] == specs[1]
+    assert {p.name for p in folder.iterdir()} <= {
         "t.ort",
         to_ort.source_graph(folder / "t.ort").name,
     }
@@ -74,7 +75,8 @@ def test_convolutions_in_int8_are_fused_for_any_processor(tmp_path: Path) -> Non
     for writer, name in ((to_onnx, "c.onnx"), (to_ort, "c.ort")):
         writer.write(item, "int8", NO_LANGUAGE, list(SAMPLES), tmp_path / name)
     needed = to_ort.required_operators([tmp_path / "c.ort"])
-    assert "QLinearConv" in needed and domains(needed) <= PORTABLE
+    assert "QLinearConv" in needed
+    assert domains(needed) <= PORTABLE
     assert (
         measure.cosines(
             run(tmp_path / "c.ort", given, plain=True)[0], run(tmp_path / "c.onnx", given, plain=True)[0]
@@ -161,7 +163,8 @@ def test_a_plan_refuses_a_component_too_large_for_an_ort_file(monkeypatch: pytes
     )
     with pytest.raises(ExportError, match=r"image_tower in fp32 is 0\.4 GB and an ORT file holds 2"):
         plan.predict(full, ("onnx",))
-    assert plan.predict(small, ("onnx",)).artifacts and plan.predict(full, ("coreml",)).artifacts
+    assert plan.predict(small, ("onnx",)).artifacts
+    assert plan.predict(full, ("coreml",)).artifacts
 
 
 @pytest.mark.parametrize(("quant", "more"), [("fp16", {}), ("int8", {"keep": (("head", "fp16"),)})])
@@ -184,7 +187,8 @@ def test_the_required_operators_are_written_as_the_build_of_onnx_runtime_reads_t
         to_ort.write(item, quant, NO_LANGUAGE, [], tmp_path / f"{quant}.ort")
     (tmp_path / to_ort.CONFIG).write_text(to_ort.required_operators(sorted(tmp_path.glob("*.ort"))))
     read, _ = parse_config(str(tmp_path / to_ort.CONFIG), False)
-    assert "MatMulNBits" in read["com.microsoft"][1] and "MatMul" in read["ai.onnx"][13]
+    assert "MatMulNBits" in read["com.microsoft"][1]
+    assert "MatMul" in read["ai.onnx"][13]
     assert sum(len(ops) for by in read.values() for ops in by.values()) > 15
 
 
@@ -215,9 +219,8 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, e
         for a in manifest.artifacts
     )
     config = out / manifest.file("onnx/required_operators.config").path
-    assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(
-        encoding="utf-8"
-    )
+    assert domains(config.read_text(encoding="utf-8")) <= PORTABLE
+    assert str(tmp_path) not in config.read_text(encoding="utf-8")
     assert export(settings, out) == mf.read(out)
     if processor.read().saturates:
         pytest.skip(
@@ -234,7 +237,8 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, e
         generated = models.language_model.generate(
             Request(tuple(models.llm_tokenizer.encode("a red boat").ids), 4)
         )
-        assert generated.prompt_tokens > 0 and (name == "t5" or manifest.prefixes)
+        assert generated.prompt_tokens > 0
+        assert name == "t5" or manifest.prefixes
     (out / manifest.artifacts[0].path).write_bytes(b"\x00" * 8)
     with pytest.raises(BundleError, match=r"\.ort"):
         mf.check(out, manifest)

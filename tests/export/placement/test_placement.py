@@ -56,7 +56,8 @@ def test_a_branch_beside_an_operator_that_is_left_does_not_split_the_graph() -> 
     predicted = prediction.predict(ENGINE, Graph(rows, ("batch",)))
     assert (predicted.taken, predicted.all, predicted.partitions) == (3, 4, 2)
     assert [(left.operator, left.count, left.change) for left in predicted.left] == [("Gelu", 1, "leave it")]
-    assert predicted.fixed == ("batch",) and predicted.source == "a table; read 2026-01-01"
+    assert predicted.fixed == ("batch",)
+    assert predicted.source == "a table; read 2026-01-01"
     whole = prediction.predict(ENGINE, Graph(tuple(r for r in rows if r.name == "Add"), ()))
     assert (whole.taken, whole.partitions, whole.left) == (3, 1, ())
     nothing = prediction.predict(ENGINE, Graph((_op("Gelu", "x", "y"),), ()))
@@ -109,23 +110,26 @@ def test_an_export_says_where_each_operation_ran_and_doctor_shows_it(
     assert {p.engine for p in onnx_ran.predictions} == {"NNAPI", "QNN (HTP)", "XNNPACK"}
     qnn = next(p for p in onnx_ran.predictions if p.engine.startswith("QNN"))
     assert next(left for left in qnn.left if left.operator == "MatMulInteger").count == 12
-    assert qnn.fixed == ("batch", "tokens") and 1 < qnn.partitions < qnn.taken < qnn.all
+    assert qnn.fixed == ("batch", "tokens")
+    assert 1 < qnn.partitions < qnn.taken < qnn.all
 
     delegated = _placed(manifest, "executorch")
     wide = [o for o in delegated.operations if (o.where, o.kernel) == ("XnnpackBackend", "qcint8")]
     assert [(o.operator, o.count) for o in wide] == [("FullyConnected", 12)]
     assert any((o.where, o.operator) == ("portable", "aten::embedding.out") for o in delegated.operations)
-    assert delegated.delegates > 1 and delegated.memory > 0 and delegated.predictions == ()
+    assert delegated.delegates > 1
+    assert delegated.memory > 0
+    assert delegated.predictions == ()
 
     program = _placed(manifest, "coreml")
     assert any((o.kernel, o.operator) == ("fp16", "linear") for o in program.operations)
     (neural,) = program.predictions
-    assert neural.taken < neural.all and all(left.why.startswith("computed in") for left in neural.left)
+    assert neural.taken < neural.all
+    assert all(left.why.startswith("computed in") for left in neural.left)
 
     shown = CliRunner().invoke(doctor, [str(tmp_path / "out")], env={"COLUMNS": "140"})
-    assert (
-        "MatMulInteger" in shown.output and f"{qnn.taken} of {qnn.all} in {qnn.partitions}*" in shown.output
-    )
+    assert "MatMulInteger" in shown.output
+    assert f"{qnn.taken} of {qnn.all} in {qnn.partitions}*" in shown.output
     raw = json.loads(CliRunner().invoke(doctor, [str(tmp_path / "out"), "--json"]).output)
     assert raw["components"][0]["placement"]["by"] == onnx_ran.by
 
@@ -148,7 +152,8 @@ def test_the_table_says_what_the_writers_have() -> None:
         assert {int(q.partition("/")[2]) for q in written.searched if "/" in q} <= set(written.blocks)
         assert set(written.since_ios18) <= set(written.quants)
     for engine in table.engines:
-        assert engine.source and engine.date[:2] == "20"
+        assert engine.source
+        assert engine.date[:2] == "20"
 
 
 def _no_compiler(package: str, to: str) -> str:

@@ -48,12 +48,14 @@ def test_products_on_the_inputs_are_kept_better_than_by_rounding(grid: gptq.Grid
     weighted = gptq.nearest(matrix, moments.diagonal(), grid, 16)
     calibrated_blocks = gptq.quantize(matrix, moments, grid, 16)
     rounded, searched, kept = (_error(b, matrix, inputs) for b in (plain, weighted, calibrated_blocks))
-    assert kept < 0.5 * searched and searched < rounded
+    assert kept < 0.5 * searched
+    assert searched < rounded
     scales = torch.from_numpy(calibrated_blocks.scales)
     assert torch.equal(scales, scales.to(grid.scales).float())
     assert calibrated_blocks.codes.max() <= 15
     if grid.kind == "symmetric":
-        assert (calibrated_blocks.zeros == 8).all() and (calibrated_blocks.rest == 0).all()
+        assert (calibrated_blocks.zeros == 8).all()
+        assert (calibrated_blocks.rest == 0).all()
     if grid.kind == "integer":
         assert (calibrated_blocks.rest == 0).all()
 
@@ -99,7 +101,8 @@ def test_the_graph_holds_the_codes_and_a_head_in_4_bits_is_rounded(export: Expor
     settings = Settings("llm", "gptq", sources=(("llm", str(source)),), keep=(("head", "int4"),), bars=bars)
     manifest = export(settings, tmp_path / "out", ("onnx",))
     given, module = _calibrated(settings, "llm_decoder", "onnx")
-    assert given and "head.weight" not in given
+    assert given
+    assert "head.weight" not in given
     name, blocks = next(iter(given.items()))
     np.testing.assert_array_equal(module.get_parameter(name).numpy(), blocks.dequantize())
     graph = onnx.load(str(tmp_path / "out" / manifest.artifact("llm_decoder", "onnx").path)).graph
@@ -119,7 +122,8 @@ def test_decoders_are_calibrated_for_every_target(export: Export, tmp_path: Path
     decoder = manifest.artifact("llm_decoder", target)
     assert decoder.quant == ("8da4w" if target == "executorch" else "int4")
     given, _ = _calibrated(settings, "llm_decoder", target)
-    assert given and "head.weight" not in given
+    assert given
+    assert "head.weight" not in given
     assert decoder.placement is not None
     kinds = {o.kernel for o in decoder.placement.operations}
     assert {"onnx": "quantized", "executorch": "qbint4", "coreml": "uint4 weights"}[target] in kinds

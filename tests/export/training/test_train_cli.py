@@ -52,7 +52,8 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
     settings = Settings("pocket", sources=(("dpe", str(out)),))
     assert components.roles(settings).count("dpe_query") == 1
     channel = components.channel(settings)
-    assert channel is not None and (channel.query, channel.dim) == ("text", 576)
+    assert channel is not None
+    assert (channel.query, channel.dim) == ("text", 576)
     head = components.build(settings, "dpe_query", "fp32")
     vectors = states.of_queries(settings, "text", list(WORDS.values()))
     with torch.no_grad():
@@ -66,7 +67,8 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
     scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T
     assert scores.argmax(dim=1).tolist() == [0, 1, 2]
     few = train("pocket", "-a", path, "-o", tmp_path / "new", "--update", out)
-    assert few.exit_code == 1 and "0 searches with a photo that was opened, 8 are needed" in few.stderr
+    assert few.exit_code == 1
+    assert "0 searches with a photo that was opened, 8 are needed" in few.stderr
     log = OpenedLog(path)
     log.keep()
     others = [file.name for file in fixtures.paths()[:8] if file.name not in WORDS]
@@ -75,15 +77,20 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
             log.add(f"{words}, elsewhere", file, at=n)
     go_on = ("pocket", "-a", path, "--update", out)
     worse = train(*go_on, "-o", tmp_path / "worse", "--epochs", 1, "--rate", 0)
-    assert worse.exit_code == 1 and "what came out finds no more, or forgets" in worse.stderr
+    assert worse.exit_code == 1
+    assert "what came out finds no more, or forgets" in worse.stderr
     assert not (tmp_path / "worse" / "config.json").exists()
     updated = train(*go_on, "-o", tmp_path / "new", "--epochs", 20, "--rate", 0.003, "--json")
     assert updated.exit_code == 0, updated.stderr
     told = json.loads(updated.stdout)
-    assert told["installed"] and told["learned"] == 9 and told["after"]["opened"]["queries"] == 3
-    assert told["before"]["known"]["queries"] == 3 and (tmp_path / "new" / "config.json").exists()
+    assert told["installed"]
+    assert told["learned"] == 9
+    assert told["after"]["opened"]["queries"] == 3
+    assert told["before"]["known"]["queries"] == 3
+    assert (tmp_path / "new" / "config.json").exists()
     again = train("pocket", "-a", path, "-o", out, "--epochs", 3)
-    assert again.exit_code == 1 and "a training with another epochs is there" in again.stderr
+    assert again.exit_code == 1
+    assert "a training with another epochs is there" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -100,7 +107,8 @@ def test_what_cannot_be_trained_on_is_said_in_one_line(
 ) -> None:
     path = album(tmp_path, words).with_name(name)
     done = train(recipe, "-a", path, "-o", tmp_path / "dpe")
-    assert done.exit_code == 1 and not done.stdout
+    assert done.exit_code == 1
+    assert not done.stdout
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert any(part in done.stderr for part in message.split("|"))
     assert not (tmp_path / "dpe").exists()
@@ -121,8 +129,10 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
         writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
     whole, until = pairs.read(path), pairs.read(path, until=1000)
     assert (whole.missing, len(whole.paths), len(whole.texts)) == (1, 11, 4)
-    assert "日の出, спасибо" in whole.texts and "x" not in whole.texts
-    assert len(until.texts) == 3 and len(until.paths) == 11
+    assert "日の出, спасибо" in whole.texts
+    assert "x" not in whole.texts
+    assert len(until.texts) == 3
+    assert len(until.paths) == 11
     assert whole.digest() != until.digest()
     with Album.open(path) as opened:
         assert len(opened) == 12
@@ -150,4 +160,5 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
 )
 def test_options_that_would_be_ignored_are_refused(words: tuple[str, ...], message: str) -> None:
     done = train("pocket", "-a", "none.gamer", "-o", "none", *words)
-    assert done.exit_code in (1, 2) and message in done.output, done.output
+    assert done.exit_code in (1, 2), done.output
+    assert message in done.output, done.output

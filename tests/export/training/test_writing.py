@@ -106,7 +106,8 @@ def test_what_a_run_of_before_had_written_is_written_anew(tmp_path: Path) -> Non
     (inner / "written.jsonl").unlink()
     (inner / "titles.jsonl").write_text('{"photo": "a", "titles": ["harbour"]}\n')
     got, stages = write(tmp_path / "run")
-    assert set(got) == {"a", "b"} and set(stages) == {"titles are written"}
+    assert set(got) == {"a", "b"}
+    assert set(stages) == {"titles are written"}
 
 
 def test_a_run_of_other_memories_is_not_gone_on_with(tmp_path: Path) -> None:

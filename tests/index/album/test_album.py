@@ -28,7 +28,9 @@ from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, un
 
 def test_an_album_returns_what_was_written(album_path: Path) -> None:
     with Album.open(album_path) as album:
-        assert len(album) == 4 and album.meta == META and album.generation == 1
+        assert len(album) == 4
+        assert album.meta == META
+        assert album.generation == 1
         assert [album.photo(row) for row in range(4)] == [item.photo for item in SAMPLE]
         assert album.row_of("dog.jpg") == 2
         assert album.times().tolist() == [1_000, 5_000, LOWEST, LOWEST]
@@ -140,13 +142,12 @@ def test_vector_search_finds_the_nearest_chunk_of_the_given_photos(album_path: P
     with Album.open(album_path) as album:
         query = name_vectors(["anna"])[0]  # the second chunk of photo 0
         nearest = album.search_vectors("text", query, 2)
-        assert (
-            nearest.plan == "exact"
-            and nearest.rows[0] == 0
-            and nearest.scores[0] == pytest.approx(1, abs=0.02)
-        )
+        assert nearest.plan == "exact"
+        assert nearest.rows[0] == 0
+        assert nearest.scores[0] == pytest.approx(1, abs=0.02)
         scores = album.scores("text", query)
-        assert np.isneginf(scores[3]) and np.isfinite(scores[:3]).all()
+        assert np.isneginf(scores[3])
+        assert np.isfinite(scores[:3]).all()
         assert np.array_equal(album.scores("text", query, np.array([3, 0])), scores[[3, 0]])
         assert 0 not in album.search_vectors("text", query, 5, np.array([1, 2, 3])).rows
         assert album.search_vectors("sound", query, 5).rows.size == 0
@@ -191,7 +192,8 @@ def test_a_graph_is_loaded_for_the_searches_after_the_first(
 def test_text_search_ranks_by_words_and_takes_hostile_queries(album_path: Path) -> None:
     with Album.open(album_path) as album:
         ranked = album.search_text("dogs on the beach", 5)
-        assert ranked.rows.tolist() == [2, 1] and (ranked.scores > 0).all()
+        assert ranked.rows.tolist() == [2, 1]
+        assert (ranked.scores > 0).all()
         assert album.search_text("dogs on the beach", 5, np.array([1])).rows.tolist() == [1]
         for hostile in (
             '" OR NEAR(',
@@ -216,7 +218,9 @@ def test_a_duplicate_id_rolls_the_batch_back(tmp_path: Path) -> None:
         writer.add(SAMPLE[1:])
         writer.finish(name_vectors)
     with Album.open(path) as album:
-        assert len(album) == 4 and album.generation == 2 and album.verify() == []
+        assert len(album) == 4
+        assert album.generation == 2
+        assert album.verify() == []
 
 
 def test_photos_added_after_a_segment_was_built_are_found(album_path: Path) -> None:
@@ -228,11 +232,13 @@ def test_photos_added_after_a_segment_was_built_are_found(album_path: Path) -> N
         writer.add([more])  # no finish: the tree is now behind
     with Album.open(album_path) as album:
         assert album.in_cubes([Cube(start=8_000)]).inside.tolist() == [4]
-        assert album.verify() == [] and [segment.behind for segment in album.stats().segments] == [1]
+        assert album.verify() == []
+        assert [segment.behind for segment in album.stats().segments] == [1]
     with AlbumWriter.extend(album_path) as writer:
         writer.finish(name_vectors)
     with Album.open(album_path) as album:
-        assert album.verify() == [] and len(album) == 5
+        assert album.verify() == []
+        assert len(album) == 5
     assert sorted(p.name for p in album_path.parent.iterdir()) == ["album.gamer"]
 
 
@@ -268,7 +274,8 @@ def test_a_killed_build_leaves_no_album_and_does_not_block_the_next_build(tmp_pa
     with subprocess.Popen(
         [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None and process.stdout.readline() == "added\n"
+        assert process.stdout is not None
+        assert process.stdout.readline() == "added\n"
         with pytest.raises(AlbumError, match="another program is writing"):
             AlbumWriter.create(path, META)
         os.kill(process.pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
@@ -288,7 +295,8 @@ def test_a_file_that_is_no_album_is_refused_in_one_line_with_the_reason(
             path.write_bytes(content)
         with pytest.raises(AlbumError, match=words) as caught:
             Album.open(path)
-        assert "\n" not in str(caught.value) and name in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert name in str(caught.value)
 
     good = album_path.read_bytes()
     other = tmp_path / "other.db"

@@ -85,7 +85,8 @@ def test_depth_and_limit_bound_the_walk(path: Path) -> None:
     with Album.open(path) as album:
         every = np.arange(len(album))
         both = album.match_entities(name_vectors(["Anna"])[0], every, -1.0, limit=2)
-        assert len(both) == 2 and both[0].name == "Anna"
+        assert len(both) == 2
+        assert both[0].name == "Anna"
 
 
 def test_merged_names_share_their_edges(path: Path, build_album: BuildAlbum) -> None:
@@ -116,4 +117,5 @@ def test_few_and_many_photos_are_searched_alike(path: Path, monkeypatch: pytest.
 
     expected = everything()
     monkeypatch.setattr(entity_layer, "FEW", 0)
-    assert everything() == expected and any(expected)
+    assert everything() == expected
+    assert any(expected)

@@ -109,8 +109,10 @@ def test_events_are_read_in_order_of_time_and_their_photos_too(path: Path) -> No
             with pytest.raises(AlbumError, match="no photo in row"):
                 album.event_of(row)
         stored = album.events()[0].vector
-        assert stored is not None and DINNER.vector is not None
-        assert stored.dtype == np.float32 and float(stored @ DINNER.vector) == pytest.approx(1, abs=0.01)
+        assert stored is not None
+        assert DINNER.vector is not None
+        assert stored.dtype == np.float32
+        assert float(stored @ DINNER.vector) == pytest.approx(1, abs=0.01)
         assert album.stats().events == 3
 
 
@@ -335,7 +337,8 @@ def test_embedding_fills_only_vectors_that_are_missing(path: Path) -> None:
         with pytest.raises(AlbumError, match="event vectors"):
             writer.set_events([LOST])
             writer.embed(lambda texts: np.zeros((1, DIM + 1), np.float32))
-    assert asked == ["Scans. "] and events_of(path) == [LOST]
+    assert asked == ["Scans. "]
+    assert events_of(path) == [LOST]
     with Album.open(path) as album:
         assert album.generation == before + 1
 
@@ -345,7 +348,9 @@ def test_an_older_album_has_no_events_until_a_writer_upgrades_it(version: int, t
     old = tmp_path / "old.gamer"
     old.write_bytes((GOLDEN / f"album_v{version}.gamer").read_bytes())
     with Album.open(old) as album:
-        assert album.events() == [] and album.event_of(0) is None and album.stats().events == 0
+        assert album.events() == []
+        assert album.event_of(0) is None
+        assert album.stats().events == 0
         assert album.search_events("dog", name_vectors(["dog"])[0], 3) == []
         edges = album.stats().edges
     with AlbumWriter.extend(old) as writer:
@@ -384,7 +389,9 @@ def test_relations_are_stored_and_the_graph_has_each_pair_once(build_album: Buil
         with Album.open(path) as album:
             assert album.verify() == []
             links = album.entity_links(range(4))
-            assert len(links) == 3 and len(set(links)) == 3 and album.stats().edges == 4
+            assert len(links) == 3
+            assert len(set(links)) == 3
+            assert album.stats().edges == 4
 
 
 # Search
@@ -407,7 +414,8 @@ def test_events_are_found_by_words_and_by_meaning(path: Path) -> None:
     assert found(path, 'NEAR(" OR * - "', None) == []  # no syntax
     with Album.open(path) as album:
         scores = [score for _, score in album.search_events("forest", trees, 5)]
-        assert scores[0] == pytest.approx(2 / 61) and scores == sorted(scores, reverse=True)
+        assert scores[0] == pytest.approx(2 / 61)
+        assert scores == sorted(scores, reverse=True)
         with pytest.raises(AlbumError, match="a query of 3 dimensions, but events has 16"):
             album.search_events("x", np.zeros(3, np.float32), 1)
 
@@ -439,7 +447,8 @@ def test_an_export_is_the_same_with_and_without_events(path: Path, tmp_path: Pat
 
 
 def test_short_ids_name_photos(path: Path) -> None:
-    assert event_id("d1")[3:] == image_id("d1")[4:] and len(image_id("é")) == 14
+    assert event_id("d1")[3:] == image_id("d1")[4:]
+    assert len(image_id("é")) == 14
     with Album.open(path) as album:
         for photo in PHOTOS:
             assert album.row_of_image(image_id(photo.id)) == album.row_of(photo.id)

@@ -62,7 +62,8 @@ def test_an_orientation_is_that_of_the_picture_as_it_is_shown(
         exif[0x0112] = turned
     Image.new("RGB", size, "red").save(tmp_path / "a.jpg", exif=exif)
     (photo,) = scan(tmp_path)
-    assert isinstance(photo, Photo) and photo.orientation == shown
+    assert isinstance(photo, Photo)
+    assert photo.orientation == shown
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,8 @@ def test_the_light_is_the_flash_or_not_or_is_not_known(
         exif.get_ifd(0x8769)[0x9209] = flash
     Image.new("RGB", (32, 24), "red").save(tmp_path / "a.jpg", exif=exif)
     (photo,) = scan(tmp_path)
-    assert isinstance(photo, Photo) and photo.lighting == light
+    assert isinstance(photo, Photo)
+    assert photo.lighting == light
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,8 @@ def test_a_picture_of_a_screen_is_known_by_its_name_or_its_comment(
     exif.get_ifd(0x8769)[0x9286] = comment
     Image.new("RGB", (24, 32), "white").save(tmp_path / name, exif=exif)
     (photo,) = scan(tmp_path)
-    assert isinstance(photo, Photo) and photo.medium == medium
+    assert isinstance(photo, Photo)
+    assert photo.medium == medium
 
 
 def test_photos_are_filtered_by_their_orientation_checked_and_learned_again(tmp_path: Path) -> None:
@@ -116,7 +119,8 @@ def test_photos_are_filtered_by_their_orientation_checked_and_learned_again(tmp_
         db.execute("DROP TABLE orientations")
         db.commit()
     with Album.open(path) as album:
-        assert album.verify() == [] and album.details() == {}
+        assert album.verify() == []
+        assert album.details() == {}
     build.add(path, folder, fake_models())
     with Album.open(path) as album:
         assert [photo.orientation for photo in album.photos([0, 1])] == ["portrait", "landscape"]
@@ -177,7 +181,8 @@ def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_aga
         db.commit()
     assert cameras(path) == [None]
     done = build.add(path, folder, fake_models())
-    assert (done.added, done.edited) == (0, 0) and cameras(path) == ["Canon EOS 5D"]
+    assert (done.added, done.edited) == (0, 0)
+    assert cameras(path) == ["Canon EOS 5D"]
 
 
 def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum, tmp_path: Path) -> None:

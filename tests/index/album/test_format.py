@@ -30,7 +30,8 @@ def value_bytes(value: int | float | str | bytes | None) -> bytes:
 
 def test_the_header_and_the_rows_are_what_the_page_says(album_path: Path) -> None:
     head = album_path.read_bytes()[:100]
-    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (3,)
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,)
+    assert struct.unpack_from(">I", head, 60) == (3,)
     db = sqlite3.connect(album_path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
     assert int(meta.pop("crc")) == zlib.crc32(
@@ -136,9 +137,8 @@ def test_the_kd_tree_is_what_the_page_says(build_album: BuildAlbum) -> None:
         if hi - lo <= leaf:
             continue
         mid, column = (lo + hi) // 2, columns[depth % 3]
-        assert all(column[i] <= column[mid] for i in range(lo, mid)) and all(
-            column[i] >= column[mid] for i in range(mid + 1, hi)
-        )
+        assert all(column[i] <= column[mid] for i in range(lo, mid))
+        assert all(column[i] >= column[mid] for i in range(mid + 1, hi))
         ranges += [(lo, mid, depth + 1), (mid + 1, hi, depth + 1)]
 
 
@@ -159,7 +159,8 @@ def test_the_hnsw_graph_is_what_the_page_says(build_album: BuildAlbum) -> None:
     assert struct.unpack_from("<300H", blob, 40) == (1,) * 300
     links = blob[40 + 2 * photos :]
     nodes, wide, wide0, top, entry = struct.unpack_from("<5Q", links, 64)
-    assert (nodes, wide, wide0) == (300, 16, 32) and entry < n
+    assert (nodes, wide, wide0) == (300, 16, 32)
+    assert entry < n
     assert links[104] == 1  # slot i holds vector i
     levels = links[105 : 105 + n]
     assert levels[entry] == max(levels) == top
@@ -253,7 +254,8 @@ def test_an_album_written_by_the_page_alone_is_clean_and_found_in(tmp_path: Path
         writer.add(SAMPLE[:1])
         writer.finish(name_vectors)
     with Album.open(path) as album:
-        assert len(album) == 4 and album.verify() == []
+        assert len(album) == 4
+        assert album.verify() == []
 
 
 def test_the_page_declares_the_tables_that_the_program_writes() -> None:

@@ -47,9 +47,8 @@ def stock(golden: Path) -> Iterator[sqlite3.Connection]:
 
 def test_the_header_names_its_application_version_and_journal_mode(golden: Path, version: int) -> None:
     head = golden.read_bytes()[:100]
-    assert struct.unpack_from(">I", head, 68) == (0x47414D52,) and struct.unpack_from(">I", head, 60) == (
-        version,
-    )
+    assert struct.unpack_from(">I", head, 68) == (0x47414D52,)
+    assert struct.unpack_from(">I", head, 60) == (version,)
     assert head[18:20] == (b"\x01\x01" if version == 1 else b"\x02\x02")  # WAL
 
 
@@ -63,13 +62,11 @@ def test_the_best_chunk_of_scaled_bytes_gives_the_photo_that_is_meant(
         FROM vectors v JOIN photos p ON p.row = v.photo WHERE v.channel = 'text'"""
     for photo, scale, data in stock.execute(sql):
         values = [scale * code for code in struct.unpack(f"{len(data)}b", data)]
-        assert max(map(abs, values)) == pytest.approx(127 * scale) and math.hypot(*values) == pytest.approx(
-            1, abs=0.02
-        )
+        assert max(map(abs, values)) == pytest.approx(127 * scale)
+        assert math.hypot(*values) == pytest.approx(1, abs=0.02)
         scores[photo] = max(scores.get(photo, -1.0), sum(a * b for a, b in zip(values, query, strict=True)))
-    assert max(scores, key=scores.__getitem__) == "chair.jpg" and scores["chair.jpg"] == pytest.approx(
-        1, abs=0.02
-    )
+    assert max(scores, key=scores.__getitem__) == "chair.jpg"
+    assert scores["chair.jpg"] == pytest.approx(1, abs=0.02)
 
 
 def usable(db: sqlite3.Connection, version: int, name: str) -> tuple[bytes, set[int]]:
@@ -126,7 +123,8 @@ def test_the_tree_and_the_photos_it_does_not_cover_give_every_photo_of_a_span(
         if row in times and row not in behind
     }
     inside |= {row for row in behind if span[0] <= times[row] <= span[1]}
-    assert inside == {row for row, t in times.items() if span[0] <= t <= span[1]} and inside
+    assert inside == {row for row, t in times.items() if span[0] <= t <= span[1]}
+    assert inside
     if span[0] != UNKNOWN:
         with Album.open(golden) as album:
             assert set(album.in_cubes([Cube(*span)]).inside.tolist()) == inside
@@ -152,9 +150,9 @@ def test_entities_link_photos_under_their_merged_names(stock: sqlite3.Connection
     edges = {(names[root(a)], names[root(b)]) for a, b in stock.execute("SELECT parent, child FROM edges")}
     assert ("chair", "119 euros") in edges
     if version > 1:
-        assert (
-            links["Robert"] == {"beach.jpg", "dog.jpg"} and "Bob" not in links and ("chair", "IKEA") in edges
-        )
+        assert links["Robert"] == {"beach.jpg", "dog.jpg"}
+        assert "Bob" not in links
+        assert ("chair", "IKEA") in edges
         leaves = stock.execute(
             "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row=m.entity "
             "JOIN photos p ON p.row=m.photo AND p.id='chair.jpg'"
@@ -245,7 +243,8 @@ def test_version_3_stores_events_and_how_entities_are_related(
         )
         photos = sorted((photo for (photo,) in ids), key=str.encode)
         assert values[0] == "ev_" + hashlib.sha256(photos[0].encode()).hexdigest()[:10]
-        assert len(photos) == (2, 1, 10)[row] and len(values[-1]) == 16
+        assert len(photos) == (2, 1, 10)[row]
+        assert len(values[-1]) == 16
         assert zlib.crc32(b"".join(map(value_bytes, [*values, *photos]))) == crc
 
 
@@ -269,16 +268,19 @@ def contents(path: Path) -> dict[str, Any]:
 
 def test_opening_changes_nothing_and_a_writer_loses_nothing(golden: Path, version: int) -> None:
     before, raw = contents(golden), golden.read_bytes()
-    assert golden.read_bytes() == raw and [p.name for p in golden.parent.iterdir()] == [golden.name]
+    assert golden.read_bytes() == raw
+    assert [p.name for p in golden.parent.iterdir()] == [golden.name]
     assert len(before["events"]) == (3 if version == 3 else 0)
-    assert len(before["photos"]) == 84 and before["beach"] == [["beach.jpg", "dog.jpg"]]
+    assert len(before["photos"]) == 84
+    assert before["beach"] == [["beach.jpg", "dog.jpg"]]
     with AlbumWriter.extend(golden) as writer:
         writer.finish(name_vectors)
     assert struct.unpack_from(">I", golden.read_bytes()[:100], 60) == (3,)
     assert contents(golden) == before
     with AlbumWriter.extend(golden) as writer:
         writer.compact()
-    assert contents(golden) == before and [p.name for p in golden.parent.iterdir()] == [golden.name]
+    assert contents(golden) == before
+    assert [p.name for p in golden.parent.iterdir()] == [golden.name]
 
 
 def test_sqlite_vec_searches_an_album_in_plain_sql(golden: Path) -> None:

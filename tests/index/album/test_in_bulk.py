@@ -50,7 +50,8 @@ def test_vectors_are_those_of_the_rows(chunks: int, fine: str) -> None:
         "SELECT photo, scale, data, fine FROM vectors WHERE channel='text' ORDER BY photo, chunk"
     ).fetchall()
     got = read(db)
-    assert got is not None and len(got) == len(rows)
+    assert got is not None
+    assert len(got) == len(rows)
     assert got.owners.tolist() == [row[0] for row in rows]
     assert got.scales.tolist() == np.array([row[1] for row in rows], np.float32).tolist()
     assert got.codes.tobytes() == b"".join(bytes(row[2]) for row in rows)  # type: ignore[arg-type]
@@ -58,7 +59,8 @@ def test_vectors_are_those_of_the_rows(chunks: int, fine: str) -> None:
         assert got.fine is None
     else:
         want = b"".join(NO_FINE * 3 if row[3] is None else bytes(row[3]) for row in rows)  # type: ignore[arg-type]
-        assert got.fine is not None and got.fine.tobytes() == want
+        assert got.fine is not None
+        assert got.fine.tobytes() == want
 
 
 def test_a_channel_without_vectors_has_none() -> None:
@@ -127,4 +129,5 @@ def test_scales_keep_every_bit() -> None:
     for photo, scale in enumerate(scales):
         db.execute("INSERT INTO vectors VALUES('text', ?, 0, ?, ?, NULL)", (photo, scale, bytes(DIM)))
     got = read(db)
-    assert got is not None and got.scales.tolist() == scales
+    assert got is not None
+    assert got.scales.tolist() == scales

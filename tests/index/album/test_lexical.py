@@ -85,7 +85,9 @@ def test_the_bm25_of_each_word_and_phrase_is_that_of_fts5_in_long_memories_too(
 def test_coverage_weighs_rare_words_more_and_counts_words_that_no_memory_has(make: Make) -> None:
     album = make(TEXTS)
     coverage = album.words("rain beach").coverage
-    assert coverage[3] == pytest.approx(1.0) and 0 < coverage[0] < 0.5 and coverage[4] == 0
+    assert coverage[3] == pytest.approx(1.0)
+    assert 0 < coverage[0] < 0.5
+    assert coverage[4] == 0
     assert album.words("beach zeppelin").coverage.max() < 0.5
 
 
@@ -123,4 +125,5 @@ def test_spellings_keep_the_plain_word_first() -> None:
 )
 def test_no_query_is_read_as_fts5_syntax(make: Make, query: str) -> None:
     scores = make(TEXTS).words(query)
-    assert scores.bm25.shape == (5,) and np.isfinite(scores.coverage).all()
+    assert scores.bm25.shape == (5,)
+    assert np.isfinite(scores.coverage).all()

@@ -194,11 +194,9 @@ def test_a_preference_between_entities_orders_their_photos(album_path: Path) -> 
         with pytest.raises(AlbumError, match="no photo with id 'nobody'"):
             writer.prefer("dog.jpg", "nobody")
     with Album.open(album_path) as album:
-        assert (
-            album.preferred([0, 1, 2]) == [2, 0, 1]
-            and album.preferred([1, 0]) == [1, 0]
-            and album.preferred([]) == []
-        )
+        assert album.preferred([0, 1, 2]) == [2, 0, 1]
+        assert album.preferred([1, 0]) == [1, 0]
+        assert album.preferred([]) == []
 
 
 # Entities
@@ -212,7 +210,8 @@ def photos_of(path: Path, name: str) -> set[str]:
 
 
 def test_splitting_undoes_merging(album_path: Path) -> None:
-    assert photos_of(album_path, "dog") == {"dog.jpg"} and photos_of(album_path, "chair") == {"chair.jpg"}
+    assert photos_of(album_path, "dog") == {"dog.jpg"}
+    assert photos_of(album_path, "chair") == {"chair.jpg"}
     with AlbumWriter.extend(album_path) as writer:
         writer.merge("dog", "Anna")
         writer.merge("chair", "dog")
@@ -229,7 +228,8 @@ def test_splitting_undoes_merging(album_path: Path) -> None:
     )
     with AlbumWriter.extend(album_path) as writer:
         assert writer.split("dog") == ["dog"]  # Anna stays merged with the dog
-    assert photos_of(album_path, "chair") == {"chair.jpg"} and photos_of(album_path, "Anna") == {
+    assert photos_of(album_path, "chair") == {"chair.jpg"}
+    assert photos_of(album_path, "Anna") == {
         "dog.jpg",
         "beach.jpg",
     }
@@ -280,12 +280,14 @@ def test_compacting_drops_entities_that_no_photo_or_preference_has(album_path: P
     with AlbumWriter.extend(album_path) as writer:
         writer.compact()
     with Album.open(album_path) as album:
-        assert album.verify() == [] and set(album.entity_names(9)) == {"IKEA", "Anna", "beaches", "dog"}
+        assert album.verify() == []
+        assert set(album.entity_names(9)) == {"IKEA", "Anna", "beaches", "dog"}
         ((better, worse),) = album.preferences().entities
         with closing(sqlite3.connect(album_path)) as db:
             names = dict(db.execute("SELECT row, name FROM entities"))
         assert (names[better], names[worse]) == ("IKEA", "Anna")
-        assert album.stats().aliases == 1 and album.stats().edges == 0
+        assert album.stats().aliases == 1
+        assert album.stats().edges == 0
 
 
 # What an export leaves out
@@ -325,9 +327,13 @@ def test_marked_photos_and_memories_are_left_out_of_exports_and_prompts(
         done = export_jsonl(album, tmp_path / "out.jsonl")
         assert (done.photos, done.memories, done.kept_photos, done.kept_memories) == (2, 1, 2, 4)
         text = (tmp_path / "out.jsonl").read_text()
-        assert "SECRET" not in text and "low.jpg" not in text and "high.jpg" not in text and "a tree" in text
+        assert "SECRET" not in text
+        assert "low.jpg" not in text
+        assert "high.jpg" not in text
+        assert "a tree" in text
         prompt = album.prompt_memories(range(4))
-        assert "SECRET" not in str(prompt) and prompt == [["a tree"], [], [], ["cat"]]
+        assert "SECRET" not in str(prompt)
+        assert prompt == [["a tree"], [], [], ["cat"]]
         export_jsonl(album, tmp_path / "all.jsonl", everything=True)
         assert all(secret in (tmp_path / "all.jsonl").read_text() for secret in SECRETS)
         with pytest.raises(AlbumError, match="cannot be written"):
@@ -368,9 +374,8 @@ def test_low_sharing_or_high_sensitivity_keeps_a_photo_or_memory_from_leaving(
     stays = sharing == "low" or sensitivity == "high"
     memory = Memory("note", "x", sharing, sensitivity)
     assert may_leave(memory) is may_leave(Photo("p", sharing=sharing, sensitivity=sensitivity)) is not stays
-    assert leaving(Photo("p", memories=(memory,), sharing="low")) == () and leaving(
-        Photo("p", memories=(memory,))
-    ) == (() if stays else (memory,))
+    assert leaving(Photo("p", memories=(memory,), sharing="low")) == ()
+    assert leaving(Photo("p", memories=(memory,))) == (() if stays else (memory,))
 
 
 # The commands
@@ -393,13 +398,15 @@ def test_the_index_commands_change_check_and_export_an_album(
     ]
     assert run(split, "Anna") == {"split": ["Anna"]}
     assert run(remove, "blank.jpg", "beach.jpg") == {"removed": ["blank.jpg", "beach.jpg"]}
-    assert run(stats)["photos"] == 2 and run(verify) == {"clean": True, "problems": [], "repaired": []}
+    assert run(stats)["photos"] == 2
+    assert run(verify) == {"clean": True, "problems": [], "repaired": []}
     assert set(run(compact)) == {"bytes_before", "bytes_after"}
     assert run(verify, "--repair")["clean"] is True
     assert run(export, "-o", str(album_path.with_suffix(".jsonl")))["photos"] == 2
     with pytest.raises(SystemExit) as ended:
         remove([str(album_path), "nobody.jpg"])
-    assert ended.value.code == 1 and "no photo with id 'nobody.jpg'" in capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "no photo with id 'nobody.jpg'" in capsys.readouterr().err
 
 
 def test_names_lists_each_entity_once_with_its_aliases_and_photos(
@@ -412,7 +419,8 @@ def test_names_lists_each_entity_once_with_its_aliases_and_photos(
         assert {entity.name for entity in listed} == set(album.entity_names(99))
     by_name = {entity.name: entity for entity in listed}
     assert (by_name["dog"].photos, by_name["dog"].aliases) == (2, ("IKEA",))
-    assert by_name["beaches"].photos == 2 and by_name["119 euros"].kind == "price"
+    assert by_name["beaches"].photos == 2
+    assert by_name["119 euros"].kind == "price"
     with pytest.raises(SystemExit):
         names([str(album_path), "-n", "2"])
     heading, *lines = capsys.readouterr().out.splitlines()
@@ -424,5 +432,7 @@ def test_stats_prints_words(album_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         stats([str(album_path)])
     printed = capsys.readouterr().out
-    assert "(" not in printed and "channel          text: 4 vectors of 16 dimensions, " in printed
-    assert "segment          kdtree: " in printed and "up to date" in printed
+    assert "(" not in printed
+    assert "channel          text: 4 vectors of 16 dimensions, " in printed
+    assert "segment          kdtree: " in printed
+    assert "up to date" in printed

@@ -19,5 +19,6 @@ def test_a_photos_mean_is_that_of_its_chunks_and_zeros_without_any(tmp_path: Pat
     with Album.open(album_of(tmp_path / "a.gamer", items, DIM)) as album:
         means, none = album.means("text"), album.means("image")
     both = (one + two) / np.linalg.norm(one + two)
-    assert means.dtype == np.float32 and none.shape == (3, 0)
+    assert means.dtype == np.float32
+    assert none.shape == (3, 0)
     np.testing.assert_allclose(means, [both, np.zeros(DIM), three], atol=0.01)

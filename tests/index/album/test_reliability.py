@@ -185,10 +185,11 @@ def fill(path: Path) -> tuple[set[str], str]:
 
 
 def check_after_full(path: Path, added: set[str], words: str) -> None:
-    assert path.name in words and "\n" not in words and ("full" in words or "I/O" in words), words
-    assert {
-        photo for photo in on_disk(path) if photo not in {item.photo.id for item in SAMPLE}
-    } == added and added
+    assert path.name in words, words
+    assert "\n" not in words, words
+    assert "full" in words or "I/O" in words, words
+    assert {photo for photo in on_disk(path) if photo not in {item.photo.id for item in SAMPLE}} == added
+    assert added
 
 
 def test_a_disk_that_runs_out_of_space_keeps_every_acknowledged_photo(
@@ -222,7 +223,8 @@ def test_an_album_on_a_full_disk_is_read_or_the_full_disk_is_named(
             Album.open(path)
     else:
         with Album.open(path) as album:
-            assert album.verify() == [] and len(album.photos(range(4))) == 4
+            assert album.verify() == []
+            assert len(album.photos(range(4))) == 4
             assert album.search_text("beach", 3).rows.size
 
 
@@ -246,7 +248,8 @@ def test_a_writer_notices_that_its_album_was_deleted_or_replaced_and_leaves_no_l
         path.write_bytes(wanted)
     assert path.read_bytes() == wanted
     with Album.open(path) as album:
-        assert len(album) == 2 and album.verify() == []
+        assert len(album) == 2
+        assert album.verify() == []
 
 
 def test_an_album_named_by_a_symbolic_link_stays_one_album(build_album: BuildAlbum, tmp_path: Path) -> None:
@@ -257,11 +260,13 @@ def test_an_album_named_by_a_symbolic_link_stays_one_album(build_album: BuildAlb
             AlbumWriter.extend(path)
         writer.add([Encoded(Photo("new"))])
         writer.compact()
-    assert link.is_symlink() and len(on_disk(path)) == len(SAMPLE) + 1
+    assert link.is_symlink()
+    assert len(on_disk(path)) == len(SAMPLE) + 1
     with AlbumWriter.create(link, META) as writer:
         writer.add(SAMPLE[:1])
         writer.finish(name_vectors)
-    assert link.is_symlink() and len(on_disk(path)) == 1
+    assert link.is_symlink()
+    assert len(on_disk(path)) == 1
 
 
 def rewritten(path: Path, how: str) -> None:
@@ -299,7 +304,8 @@ def test_a_nearly_full_disk_leaves_the_old_album_or_the_new_one_complete(
             rewritten(path, how)
             outcomes.append("new")
         except AlbumError as error:
-            assert "\n" not in str(error) and "space" in str(error), error
+            assert "\n" not in str(error), error
+            assert "space" in str(error), error
             outcomes.append("old")
         ballast.unlink()  # reading needs some free space
         photos = set(on_disk(path))
@@ -309,7 +315,8 @@ def test_a_nearly_full_disk_leaves_the_old_album_or_the_new_one_complete(
         ], free
         if outcomes[-5:] == ["new"] * 5:
             break
-    assert outcomes[0] == "old" and outcomes[-1] == "new", outcomes
+    assert outcomes[0] == "old", outcomes
+    assert outcomes[-1] == "new", outcomes
 
 
 def fill_limited(path: Path, sender: Connection) -> None:
@@ -366,7 +373,8 @@ def python(code: str, *args: str) -> subprocess.Popen[str]:
 
 def test_a_second_writer_is_refused_at_once(album_path: Path) -> None:
     with python(HOLD, str(album_path)) as first:
-        assert first.stdout is not None and first.stdout.readline() == "open\n"
+        assert first.stdout is not None
+        assert first.stdout.readline() == "open\n"
         begin = time.monotonic()
         openings: tuple[Callable[[], object], ...] = (
             lambda: AlbumWriter.extend(album_path),
@@ -375,7 +383,8 @@ def test_a_second_writer_is_refused_at_once(album_path: Path) -> None:
         for opening in openings:
             with pytest.raises(AlbumError, match="another program is writing this album") as caught:
                 opening()
-            assert "\n" not in str(caught.value) and str(album_path) in str(caught.value)
+            assert "\n" not in str(caught.value)
+            assert str(album_path) in str(caught.value)
         assert time.monotonic() - begin < 60  # it does not wait for the first to end
         first.kill()
         first.wait()
@@ -391,10 +400,12 @@ def test_two_readers_see_complete_albums_while_a_writer_adds_photos(album_path: 
     with Album.open(album_path) as early, AlbumWriter.extend(album_path) as writer:
         for seed in range(more):
             writer.add([encoded(a_photo(f"{seed}.jpg", seed), seed)])
-        assert len(early) == 4 == len(early.times()) and early.verify() == []  # the snapshot it opened
+        assert len(early) == 4 == len(early.times())
+        assert early.verify() == []
         assert early.search_text("harbour", 9).rows.size == 0
     for reader in readers:
-        assert reader.communicate(timeout=60)[0] == f"saw {4 + more}\n" and reader.returncode == 0
+        assert reader.communicate(timeout=60)[0] == f"saw {4 + more}\n"
+        assert reader.returncode == 0
     # The last to close takes SQLite's log away; of two that close at the same moment neither may be the last.
     assert [p.name for p in album_path.parent.iterdir()] == [album_path.name]
 
@@ -413,7 +424,8 @@ def test_an_album_that_grows_while_it_is_opened_is_not_called_truncated(
 
     monkeypatch.setattr(apsw, "Connection", after_a_writer)
     with Album.open(album_path) as album:
-        assert len(album) == 204 and album_path.stat().st_size > before
+        assert len(album) == 204
+        assert album_path.stat().st_size > before
 
 
 def test_an_album_that_is_being_read_is_not_replaced(album_path: Path) -> None:
@@ -425,7 +437,8 @@ def test_an_album_that_is_being_read_is_not_replaced(album_path: Path) -> None:
         for attempt in attempts:
             with pytest.raises(AlbumError, match="another program has this album open"):
                 attempt()
-            assert len(reader) == 4 and reader.photo(0).id == "chair.jpg"
+            assert len(reader) == 4
+            assert reader.photo(0).id == "chair.jpg"
     assert len(on_disk(album_path)) == 4
 
 
@@ -459,7 +472,8 @@ def test_an_unusable_file_is_refused_in_one_line_and_not_changed(album_path: Pat
         for opening in (use, AlbumWriter.extend, change):
             with pytest.raises(AlbumError, match=words) as caught:
                 opening(path)
-            assert "\n" not in str(caught.value) and path.name in str(caught.value)
+            assert "\n" not in str(caught.value)
+            assert path.name in str(caught.value)
         assert path.read_bytes() == before
         assert not [p for p in folder.iterdir() if p.name != path.name and p.name.startswith(path.name)]
         path.unlink()
@@ -517,7 +531,8 @@ def test_a_read_only_album_can_be_read_and_not_written(
     child.join()
     assert read == ([], [item.photo.id for item in SAMPLE])
     assert "cannot be written" in words or "read-only" in words
-    assert album_path.read_bytes() == before and len(list(album_path.parent.iterdir())) == 1
+    assert album_path.read_bytes() == before
+    assert len(list(album_path.parent.iterdir())) == 1
 
 
 # Flipped bits
@@ -592,7 +607,8 @@ def test_repair_rebuilds_derived_data_and_does_not_change_the_rows(album_path: P
         assert writer.repair() == []
     with Album.open(album_path) as album:
         (problem,) = album.verify()
-        assert "'beach.jpg' in row 1" in problem and "checksum" in problem
+        assert "'beach.jpg' in row 1" in problem
+        assert "checksum" in problem
         album.photo(0)
         for rows in ([1], [0, 1], [0, 1]):  # what failed once is not taken for sound, nor beside what is
             with pytest.raises(AlbumError, match="row 1 is damaged"):
@@ -612,4 +628,5 @@ def test_no_album_and_no_export_is_written_over_a_pipe_or_a_folder(album_path: P
             pytest.raises(AlbumError, match=f"{name}: no file stands there"),
         ):
             export_jsonl(album, tmp_path / name)
-    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "folder").is_dir()

@@ -65,7 +65,8 @@ def topic_matches(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
             [(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)]
             for query in queries
         ]
-        assert album.nodes is not None and (album.nodes.graph is not None) == by_graph
+        assert album.nodes is not None
+        assert (album.nodes.graph is not None) == by_graph
         return out
 
 
@@ -73,9 +74,8 @@ def test_the_graph_finds_99_percent_of_what_a_scan_finds_and_nothing_else(album:
     every, walked = topic_matches(album, False), topic_matches(album, True)
     assert sum(map(len, every)) > 200
     missed = sum(len(set(a) - set(b)) for a, b in zip(every, walked, strict=True))
-    assert missed <= 0.01 * sum(map(len, every)) and all(
-        set(b) <= set(a) for a, b in zip(every, walked, strict=True)
-    )
+    assert missed <= 0.01 * sum(map(len, every))
+    assert all(set(b) <= set(a) for a, b in zip(every, walked, strict=True))
 
 
 def test_names_added_merged_or_split_after_the_graph_was_built_are_found(album: Path) -> None:

@@ -88,6 +88,7 @@ def test_relations_never_go_round_and_name_what_is_there(text: str) -> None:
         above = mention.parent
         assert bool(above) or not mention.relation
         while above is not None:
-            assert above in mentions and above not in seen, (text, mentions)
+            assert above in mentions, (text, mentions)
+            assert above not in seen, (text, mentions)
             seen.add(above)
             above = mentions[above].parent

@@ -95,7 +95,9 @@ def test_no_text_makes_the_parser_of_chats_raise(text: str) -> None:
     messages = chat.parse(text)
     assert [m.wall for m in messages] == sorted(m.wall for m in messages)
     for photo in Talk("log.txt", messages).rest():
-        assert photo.path is None and photo.memories and photo.taken_at is not None
+        assert photo.path is None
+        assert photo.memories
+        assert photo.taken_at is not None
 
 
 @settings(max_examples=100, deadline=None)
@@ -153,7 +155,8 @@ def test_the_name_of_a_picture_is_what_the_plain_pattern_finds(body: str) -> Non
 
 
 def test_a_long_name_is_cut_where_the_plain_pattern_would_cut_it() -> None:
-    assert chat._picture("x" * 300 + ".jpg") == "x" * 200 + ".jpg" and chat._picture("x" * 20_000) is None
+    assert chat._picture("x" * 300 + ".jpg") == "x" * 200 + ".jpg"
+    assert chat._picture("x" * 20_000) is None
 
 
 def test_a_picture_without_a_time_gets_that_of_the_message_that_sent_it(tmp_path: Path) -> None:

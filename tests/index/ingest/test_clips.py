@@ -37,11 +37,16 @@ def test_ids_name_parts_as_media_fragments_do() -> None:
     photo = Photo("a/beach.mp4", taken_at=1_000)
     second = part(photo, 12_500, 30_000)
     assert (second.id, second.taken_at) == ("a/beach.mp4#t=12.5,30", 13_500)
-    assert part_of(second.id) == (12_500, 30_000) and whole(second.id) == photo.id
-    assert part(second, 0, 12_500).id == "a/beach.mp4#t=0,12.5" and fragment(second.id) == "#t=12.5,30"
+    assert part_of(second.id) == (12_500, 30_000)
+    assert whole(second.id) == photo.id
+    assert part(second, 0, 12_500).id == "a/beach.mp4#t=0,12.5"
+    assert fragment(second.id) == "#t=12.5,30"
     for name in ("beach.mp4", "beach#t=5,2.mp4", "beach.mp4#t=5,5", "x#t=1,2,3", "#t=1e3,2000", "x#t=-1,2"):
-        assert part_of(name) is None and whole(name) == name
-    assert is_clip("A.MOV") and not is_clip("a.heic") and not is_clip(None)
+        assert part_of(name) is None
+        assert whole(name) == name
+    assert is_clip("A.MOV")
+    assert not is_clip("a.heic")
+    assert not is_clip(None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,8 @@ def test_without_a_time_in_the_container_the_name_gives_it(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["a.mov", "a.webm"])
 def test_frames_are_spread_evenly_and_have_their_times(tmp_path: Path, name: str) -> None:
     found = clip_frames.frames(make(tmp_path / name, [(RED, 2), (GREEN, 2), (BLUE, 2)]))
-    assert found.length == pytest.approx(6_000, abs=300) and found.times == (
+    assert found.length == pytest.approx(6_000, abs=300)
+    assert found.times == (
         500,
         1500,
         2500,
@@ -115,7 +121,9 @@ def test_pictures_are_turned_as_the_phone_was_held(tmp_path: Path) -> None:
     sky = scene(BLUE)
     sky[:, :48] = RED  # on the left: at the top once the picture is turned clockwise
     (turned,) = clip_frames.frames(make(tmp_path / "a.mp4", [(sky, 1)], rotated=True), most=1).pixels
-    assert turned.shape == (96, 64, 3) and near(turned[:40], RED) and near(turned[56:], BLUE)
+    assert turned.shape == (96, 64, 3)
+    assert near(turned[:40], RED)
+    assert near(turned[56:], BLUE)
 
 
 def test_ten_bits_are_read(tmp_path: Path) -> None:
@@ -134,7 +142,8 @@ def test_parts_are_neither_many_nor_short() -> None:
     times = list(range(0, 300_000, 1_000))
     bounds = [0, *clip_frames.cuts(times, [1.0] * len(times), 300_000), 300_000]
     lengths = np.diff(bounds)
-    assert len(lengths) == clip_frames.MAX_PARTS and lengths.min() >= clip_frames.SHORTEST
+    assert len(lengths) == clip_frames.MAX_PARTS
+    assert lengths.min() >= clip_frames.SHORTEST
     assert clip_frames.cuts(times, [0.3] * len(times), 300_000) == []
 
 
@@ -198,9 +207,11 @@ def test_broken_clips_are_refused_or_read_in_bounded_time_and_memory(tmp_path: P
     path.write_bytes(BROKEN[name](good))
     try:
         found = clip_frames.frames(path)
-        assert all(pixels.size < 10_000_000 for pixels in found.pixels) and found.length < LONGEST
+        assert all(pixels.size < 10_000_000 for pixels in found.pixels)
+        assert found.length < LONGEST
     except IngestError as error:
-        assert str(error).startswith(f"{path}: ") and "\n" not in str(error)
+        assert str(error).startswith(f"{path}: ")
+        assert "\n" not in str(error)
 
 
 def test_what_is_no_clip_says_so(tmp_path: Path) -> None:
@@ -263,7 +274,8 @@ print(len(told))
         check=True,
         timeout=60,
     )
-    assert done.stdout == "0\n" and "message" in done.stderr
+    assert done.stdout == "0\n"
+    assert "message" in done.stderr
 
 
 def test_times_that_go_back_end_the_reading(tmp_path: Path) -> None:
@@ -319,4 +331,6 @@ def test_flipped_bytes_never_take_the_program_down(good: Path, flips: list[tuple
 
 def test_the_decoder_imports_nothing_of_the_project() -> None:
     source = Path(clip_decoder.__file__).read_text(encoding="utf-8")
-    assert "import gamer" not in source and "from ." not in source and "from gamer" not in source
+    assert "import gamer" not in source
+    assert "from ." not in source
+    assert "from gamer" not in source

@@ -43,9 +43,8 @@ def test_the_shared_photos_are_read_as_their_manifest_says(shared_data: Path) ->
         pixels = load_pixels(folder / name)
         width, height = expected["stored_width"], expected["stored_height"]
         turned = expected["format"] != "HEIF" and (expected["exif"]["orientation"] or 1) >= 5
-        assert pixels.dtype == np.uint8 and pixels.shape == (
-            (width, height, 3) if turned else (height, width, 3)
-        ), name
+        assert pixels.dtype == np.uint8, name
+        assert pixels.shape == ((width, height, 3) if turned else (height, width, 3)), name
 
 
 def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
@@ -57,9 +56,12 @@ def _same_time_and_place(photo: Photo, expected: dict[str, Any]) -> None:
         ), photo.id
     else:  # the manifest holds wall time
         wall = datetime.fromisoformat(expected["timestamp"]).replace(tzinfo=UTC).timestamp() * 1000
-        assert photo.wall == wall and photo.utc_offset is not None and photo.utc_offset % 15 == 0, photo.id
+        assert photo.wall == wall, photo.id
+        assert photo.utc_offset is not None, photo.id
+        assert photo.utc_offset % 15 == 0, photo.id
     if expected["lat"] is None:
-        assert photo.lat is None and photo.lon is None, photo.id
+        assert photo.lat is None, photo.id
+        assert photo.lon is None, photo.id
     else:
         assert photo.lat == pytest.approx(expected["lat"], abs=2e-6), photo.id
         assert photo.lon == pytest.approx(expected["lon"], abs=2e-6), photo.id
@@ -199,10 +201,10 @@ def test_the_time_is_read_from_the_first_valid_tag(
 )
 def test_a_local_time_gets_the_zone_of_its_position(lat: float, lon: float, local: str, utc: str) -> None:
     moment = moment_of(datetime.fromisoformat(local), (lat, lon))
-    assert moment is not None and moment.tz == "position"
-    assert moment.ms == to_millis(datetime.fromisoformat(utc)) and moment.wall == to_millis(
-        datetime.fromisoformat(local)
-    )
+    assert moment is not None
+    assert moment.tz == "position"
+    assert moment.ms == to_millis(datetime.fromisoformat(utc))
+    assert moment.wall == to_millis(datetime.fromisoformat(local))
 
 
 def test_an_exif_object_that_always_raises_gives_no_time_and_no_position() -> None:
@@ -213,7 +215,8 @@ def test_an_exif_object_that_always_raises_gives_no_time_and_no_position() -> No
         def get_ifd(self, tag: int) -> None:
             raise SyntaxError
 
-    assert exif.taken_at(Hostile()) is None and exif.position(Hostile()) is None
+    assert exif.taken_at(Hostile()) is None
+    assert exif.position(Hostile()) is None
 
 
 GOOD = {
@@ -274,14 +277,13 @@ def test_a_jsonl_gives_its_photos_and_a_skip_with_a_reason_for_each_bad_line(
     assert first == Photo(
         "1", None, 1_714_557_600_000, "offset", 48.0, 11.5, (Memory("chat", "hi"),), "low", utc_offset=120
     )
-    assert (
-        isinstance(last, Photo)
-        and last.path == str(tmp_path / "p.jpg")
-        and last.taken_at == 1_577_880_000_000
-        and last.sha256
-    )
+    assert isinstance(last, Photo)
+    assert last.path == str(tmp_path / "p.jpg")
+    assert last.taken_at == 1_577_880_000_000
+    assert last.sha256
     for number, (skip, (_, reason)) in enumerate(zip(skips, BAD, strict=True), start=2):
-        assert isinstance(skip, Skip) and skip.where == f"{path.name}:{number}"
+        assert isinstance(skip, Skip)
+        assert skip.where == f"{path.name}:{number}"
         assert any(part in skip.reason for part in reason.split("|")), (skip, reason)
 
 
@@ -299,19 +301,23 @@ def test_a_memory_keeps_its_own_labels_and_an_unknown_label_is_a_skip(tmp_path: 
         + json.dumps({"id": "2", "memories": [{"source": "note", "text": "x", "sharing": "no"}]})
     )
     photo, skip = scan(tmp_path / "a.jsonl")
-    assert isinstance(photo, Photo) and photo.memories == (
+    assert isinstance(photo, Photo)
+    assert photo.memories == (
         Memory("note", "x", sensitivity="high"),
         Memory("people", "Anna"),
     )
-    assert isinstance(skip, Skip) and "memories[0].sharing: must be" in skip.reason
+    assert isinstance(skip, Skip)
+    assert "memories[0].sharing: must be" in skip.reason
 
 
 def test_a_file_of_malformed_lines_is_left_after_10_000_of_them(tmp_path: Path) -> None:
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(b"x\n" * 3_000_000))
     skips = list(scan(path))
-    assert len(skips) == 10_001 and all(isinstance(skip, Skip) for skip in skips)
-    assert isinstance(skips[-1], Skip) and "the rest of the file is not read" in skips[-1].reason
+    assert len(skips) == 10_001
+    assert all(isinstance(skip, Skip) for skip in skips)
+    assert isinstance(skips[-1], Skip)
+    assert "the rest of the file is not read" in skips[-1].reason
 
 
 def test_a_truncated_gzip_ends_in_a_skip(tmp_path: Path) -> None:
@@ -320,4 +326,5 @@ def test_a_truncated_gzip_ends_in_a_skip(tmp_path: Path) -> None:
         gzip.compress(b"\n".join(json.dumps({**GOOD, "id": str(i)}).encode() for i in range(5000)))[:-200]
     )
     items = list(scan(path))
-    assert isinstance(items[-1], Skip) and "cannot be read further" in items[-1].reason
+    assert isinstance(items[-1], Skip)
+    assert "cannot be read further" in items[-1].reason

@@ -70,7 +70,9 @@ def test_each_format_is_turned_upright_once(tmp_path: Path, suffix: str, orienta
         16.4,
     )
     pixels = load_pixels(tmp_path / f"p.{suffix}")
-    assert pixels.shape == (64, 96, 3) and pixels[:, :8].mean() > 230 and pixels[:, -8:].mean() < 25
+    assert pixels.shape == (64, 96, 3)
+    assert pixels[:, :8].mean() > 230
+    assert pixels[:, -8:].mean() < 25
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -176,7 +178,8 @@ def test_odd_names_are_read_and_links_pipes_and_closed_folders_are_skipped(
         "bad\\udcff.jpg",
         "clip.MOV",
     }
-    assert "video" in reasons["clip.MOV"] and "Permission denied" in reasons["closed"]
+    assert "video" in reasons["clip.MOV"]
+    assert "Permission denied" in reasons["closed"]
 
 
 def test_sidecars_that_are_no_files_do_not_hold_the_scan_up(tmp_path: Path) -> None:
@@ -205,7 +208,8 @@ def test_a_number_beyond_floats_is_a_skip(tmp_path: Path) -> None:
         '{"id": "a", "memories": [{"source": "note", "text": "x"}], "lat": 1' + "0" * 400 + ', "lon": 1}\n'
     )
     (item,) = scan(tmp_path / "a.jsonl")
-    assert isinstance(item, Skip) and "line.lat: must be a finite number" in item.reason
+    assert isinstance(item, Skip)
+    assert "line.lat: must be a finite number" in item.reason
 
 
 def test_five_hundred_nested_lists_in_xmp_give_their_keyword_once() -> None:
@@ -283,7 +287,8 @@ print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text
         "just-too-large.png",
         "too-large.webp",
     }, done.stdout
-    assert lines["108-megapixels.png"] == "3000x4000" and lines["200-megapixels.jpg"] == "3060x4080"
+    assert lines["108-megapixels.png"] == "3000x4000"
+    assert lines["200-megapixels.jpg"] == "3060x4080"
 
 
 def test_a_file_of_empty_lines_is_not_read_to_its_end(tmp_path: Path) -> None:
@@ -292,7 +297,9 @@ def test_a_file_of_empty_lines_is_not_read_to_its_end(tmp_path: Path) -> None:
     line = b'{"id": "%d", "memories": [{"source": "note", "text": "x"}]}\n\n'
     path.write_bytes(gzip.compress(b"".join(line % n for n in range(20)) + b"\n" * 100_000))
     *photos, last = jsonl.scan(path)
-    assert len(photos) == 20 and isinstance(last, Skip) and "lines are empty" in last.reason
+    assert len(photos) == 20
+    assert isinstance(last, Skip)
+    assert "lines are empty" in last.reason
     assert int(last.where.split(":")[1]) < 11_000
 
 
@@ -346,7 +353,8 @@ def test_a_picture_is_returned_smaller_but_no_smaller_than_wanted(
     for least in (Size(100), Size(200), Size(0, 600), Size(100, 900), Size(1000)):
         small = load_pixels(path, least=least)
         short, long = sorted(small.shape[:2])
-        assert short >= min(least.shorter, 900) and long >= min(least.longer, 1300)
+        assert short >= min(least.shorter, 900)
+        assert long >= min(least.longer, 1300)
         assert (small.shape[0] > small.shape[1]) == (full.shape[0] > full.shape[1])
         if least == Size(100):
             assert short < 300  # a JPEG is decoded at an eighth, others are averaged

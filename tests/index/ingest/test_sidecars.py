@@ -68,9 +68,8 @@ def test_an_apple_sidecar_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(APPLE, encoding="utf-8")
     photo = only(tmp_path)
     assert (photo.taken_at, photo.tz_source) == (ms("2019-04-15T18:40:24"), "offset")
-    assert photo.lat == pytest.approx(39.051344, abs=1e-5) and photo.lon == pytest.approx(
-        -94.288772, abs=1e-5
-    )
+    assert photo.lat == pytest.approx(39.051344, abs=1e-5)
+    assert photo.lon == pytest.approx(-94.288772, abs=1e-5)
     assert [(m.source, m.text) for m in photo.memories] == [
         ("caption", "Torte"),
         ("caption", "Oma's Geburtstag"),
@@ -118,7 +117,8 @@ def test_a_hostile_sidecar_is_a_skip_beside_its_photo(tmp_path: Path, data: byte
     (tmp_path / "p.xmp").write_bytes(data)
     (tmp_path / "p.jpg.json").write_bytes(data)
     *skips, photo = scan(tmp_path)
-    assert isinstance(photo, Photo) and photo.memories == ()
+    assert isinstance(photo, Photo)
+    assert photo.memories == ()
     assert [Path(s.where).name for s in skips if isinstance(s, Skip)] == ["p.xmp", "p.jpg.json"]
     assert all("\n" not in s.reason for s in skips if isinstance(s, Skip))
 
@@ -192,7 +192,8 @@ def test_no_values_in_wellformed_json_make_the_parser_raise(fields: dict[str, An
     metadata = sidecar_json.parse(json.dumps([fields] if listed else fields).encode())
     for memory in metadata.memories if metadata else ():
         memory.text.encode("utf-8")
-        assert memory.text and "\x00" not in memory.text
+        assert memory.text
+        assert "\x00" not in memory.text
 
 
 TAKEOUT = {
@@ -261,7 +262,8 @@ def test_takeout_with_a_place_and_a_time_of_zero_gives_neither(tmp_path: Path) -
         json.dumps({**TAKEOUT, "geoDataExif": {}, "photoTakenTime": {"timestamp": "0"}})
     )
     photo = only(tmp_path)
-    assert photo.lat is None and photo.taken_at is None
+    assert photo.lat is None
+    assert photo.taken_at is None
 
 
 LONG = "PXL_20230714_101112131_a_very_long_name_of_a_photo"  # 50 characters

@@ -49,7 +49,9 @@ def values(store: MemoryStore) -> list[tuple[str, int, int | None, bool]]:
 
 
 def test_an_album_without_memories_has_no_tables_of_them(store: MemoryStore) -> None:
-    assert store.items() == [] and store.turns([1]) == [] and store.search(["tea"], 5) == []
+    assert store.items() == []
+    assert store.turns([1]) == []
+    assert store.search(["tea"], 5) == []
     with Album.open(store.path) as album:
         names = {name for (name,) in album._file.sql("SELECT name FROM sqlite_schema")}
     assert not {name for name in names if name.startswith("person")}
@@ -82,10 +84,13 @@ def test_a_value_that_was_said_again_gives_way_only_to_a_later_one(store: Memory
 def test_a_turn_is_stored_once_and_digested_once(store: MemoryStore) -> None:
     assert store.add_turns([turn(1), turn(1), turn(2)]) == [1, 1, 2]
     fact = NewItem("semantic", "turn 1", "I like tea", 1_000, ("tea",), sources=(1,))
-    assert store.digest(1, 1, [fact]) and not store.digest(1, 1, [replace(fact, text="again")])
+    assert store.digest(1, 1, [fact])
+    assert not store.digest(1, 1, [replace(fact, text="again")])
     assert [item.value for item in store.items()] == [fact]
-    assert store.close_session([1], []) and not store.close_session([1, 2], [core("home", "Rome", 1)])
-    assert store.turns([2])[0].session is None and len(store.items()) == 1
+    assert store.close_session([1], [])
+    assert not store.close_session([1, 2], [core("home", "Rome", 1)])
+    assert store.turns([2])[0].session is None
+    assert len(store.items()) == 1
 
 
 def test_six_goals_leave_the_five_latest(store: MemoryStore) -> None:
@@ -107,12 +112,15 @@ def test_forgetting_takes_what_was_drawn_and_the_bytes(store: MemoryStore) -> No
     )
     assert SECRET.encode() in store.path.read_bytes() + beside(store.path)
     gone = store.forget([], [fact], 1)
-    assert gone.turns == (told, reply) and len(gone.items) == 2 and gone.erased
+    assert gone.turns == (told, reply)
+    assert len(gone.items) == 2
+    assert gone.erased
     for word in (SECRET, "quokka", "zanzibar"):
         assert word.encode() not in store.path.read_bytes() + beside(store.path)
     assert store.turns([1])[0].session is None, "the rest of the session is open again"
     assert store.add_turns([turn(500, "My gate code again")]) == [None]
-    assert store.search(["zanzibar"], 3) == [] and store.add_turns([turn(502)]) == [reply + 1 if reply else 0]
+    assert store.search(["zanzibar"], 3) == []
+    assert store.add_turns([turn(502)]) == [reply + 1 if reply else 0]
     assert_clean(store.path)
 
 
@@ -138,8 +146,10 @@ def test_a_damaged_turn_can_be_forgotten(store: MemoryStore) -> None:
     store.add_turns([turn(1, "I like quinces"), turn(2, "I like tea")])
     store._db.execute("UPDATE person_turns SET text = 'I like pears' WHERE id = 1")
     gone = store.forget([1], [], 1)
-    assert gone.erased and gone.texts == ("I like pears",)
-    assert store.search(["quinces", "quince", "pears"], 3) == [] and store.search(["tea"], 3)
+    assert gone.erased
+    assert gone.texts == ("I like pears",)
+    assert store.search(["quinces", "quince", "pears"], 3) == []
+    assert store.search(["tea"], 3)
     assert b"quinc" not in store.path.read_bytes() + beside(store.path)
     assert_clean(store.path)
 
@@ -152,7 +162,8 @@ def test_a_full_disk_is_reported_by_forget(store: MemoryStore, monkeypatch: pyte
 
     monkeypatch.setattr(erasing, "_erase", full)
     gone = store.forget([1], [], 1)
-    assert not gone.erased and "disk is full" in gone.left
+    assert not gone.erased
+    assert "disk is full" in gone.left
 
 
 def test_a_snapshot_is_searched(store: MemoryStore) -> None:
@@ -201,10 +212,12 @@ def test_a_new_album_takes_the_memories_over(store: MemoryStore) -> None:
     store.close()
     new = store.path.with_name("new.gamer")
     shutil.copy(Path(__file__).parents[2] / "golden" / "album_v3.gamer", new)
-    assert carry(store.path, new) and carry(store.path, new)
+    assert carry(store.path, new)
+    assert carry(store.path, new)
     with MemoryStore.open(new) as taken:
         assert values(taken) == [("Rome", 1_000, None, False)]
-        assert taken.search(["tea"], 3) and taken.add_turns([turn(3)]) == [None]
+        assert taken.search(["tea"], 3)
+        assert taken.add_turns([turn(3)]) == [None]
     assert_clean(new)
     assert not carry(store.path.with_name("none.gamer"), new)
 
@@ -215,7 +228,8 @@ def test_a_killed_change_leaves_nothing(store: MemoryStore, monkeypatch: pytest.
     with pytest.raises(ZeroDivisionError):
         store.digest(1, 1, [core("home", "Rome", 1, 1)])
     monkeypatch.undo()
-    assert store.items() == [] and store.digest(1, 1, [core("home", "Rome", 1, 1)])
+    assert store.items() == []
+    assert store.digest(1, 1, [core("home", "Rome", 1, 1)])
 
 
 def test_two_conversations_at_once(album_path: Path) -> None:

@@ -80,11 +80,9 @@ def test_nearest_gives_the_rows_that_sorting_by_distance_gives(
     known = np.flatnonzero(~((points == LOWEST) & (np.array(unit) > 0)).any(axis=1))
     wanted = known[np.lexsort((known, far[known]))][:k]
     rows, distances = tree.nearest(at, unit, k, 360)
-    assert (
-        np.allclose(distances, far[wanted], rtol=1e-9)
-        and np.allclose(far[rows], distances)
-        and len(set(rows.tolist())) == len(wanted)
-    )
+    assert np.allclose(distances, far[wanted], rtol=1e-9)
+    assert np.allclose(far[rows], distances)
+    assert len(set(rows.tolist())) == len(wanted)
 
 
 @settings(max_examples=60, deadline=None)

@@ -81,7 +81,8 @@ def test_a_filtered_search_fills_its_result_from_inside_the_filter_alone(
     assert set(got.rows.tolist()) <= set(rows)
     if got.plan == "exact":
         assert got.rows.tolist() == wanted
-    assert (np.diff(got.scores) <= 0).all() and len(set(got.rows.tolist())) == len(got.rows) == len(wanted)
+    assert (np.diff(got.scores) <= 0).all()
+    assert len(set(got.rows.tolist())) == len(got.rows) == len(wanted)
 
 
 CHUNKED = clustered(900, 32, owners=np.sort(np.random.default_rng(3).integers(0, 400, 900)))
@@ -92,7 +93,8 @@ def test_photos_that_changed_or_came_later_are_scanned_beside_the_graph() -> Non
     vectors, x = clustered(1500)
     blob = hnsw.build(replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400)
     other, y = clustered(1500, seed=5)
-    assert vectors.fine is not None and other.fine is not None
+    assert vectors.fine is not None
+    assert other.fine is not None
 
     def mixed(new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([new[:50], old[50:]])
@@ -146,7 +148,8 @@ def test_a_graph_whose_nodes_lie_by_breadth_is_walked_as_before() -> None:
     vectors, x = SMALL
     links = usearch_graph.build(vectors.codes)
     ordered = usearch_graph.by_breadth(links, 300)
-    assert ordered != links and len(ordered) == len(links) + 4 * 300
+    assert ordered != links
+    assert len(ordered) == len(links) + 4 * 300
     plain, moved = (usearch_graph.load(each, vectors.codes) for each in (links, ordered))
     for query in x[:40]:
         first = Query(query).first
@@ -165,22 +168,27 @@ def test_the_planner_scans_small_selections_and_walks_the_graph_for_large_ones()
     assert Estimate(10**6, 10**6, 384, 10).plan == "hnsw"
     assert Estimate(10**6, 100, 384, 10).plan == "exact"
     few, many = Estimate(10**6, 10**3, 384, 10), Estimate(10**6, 10**5, 384, 10)
-    assert few.exact_us < many.exact_us and few.graph_us > many.graph_us
+    assert few.exact_us < many.exact_us
+    assert few.graph_us > many.graph_us
     assert Estimate(100, 1, 384, 10).width == 100
 
 
 def test_the_planner_scans_where_that_takes_little_though_a_walk_took_less() -> None:
     album = Estimate(10_000, 10_000, 384, 10)
-    assert album.graph_us < album.exact_us < 500 and album.plan == "exact"
+    assert album.graph_us < album.exact_us < 500
+    assert album.plan == "exact"
     larger = Estimate(20_000, 20_000, 384, 10)
-    assert larger.exact_us > 500 and larger.plan == "hnsw"
+    assert larger.exact_us > 500
+    assert larger.plan == "hnsw"
 
 
 def test_a_graph_with_unreachable_parts_gives_the_vectors_that_it_reaches() -> None:
     """Hundreds of equal vectors link among themselves only: fewer can be reached than are asked for."""
     codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
     rows = usearch_graph.load(usearch_graph.build(codes), codes).nearest(codes[0], 1000)
-    assert len(rows) and len(set(rows.tolist())) == len(rows) and (codes[rows[0]] == codes[0]).all()
+    assert len(rows)
+    assert len(set(rows.tolist())) == len(rows)
+    assert (codes[rows[0]] == codes[0]).all()
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
@@ -191,4 +199,5 @@ import onnxruntime
 print(onnxruntime.get_available_providers())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "CPUExecutionProvider" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "CPUExecutionProvider" in done.stdout, done.stderr

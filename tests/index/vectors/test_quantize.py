@@ -33,7 +33,8 @@ def test_the_finer_digit_leaves_a_quarter_of_the_error(dim: int) -> None:
     x = unit(RNG.standard_normal((50, dim)).astype(np.float32))
     codes, scales = quantize(x)
     fine = residue(x, codes, scales)
-    assert fine.shape == (50, -(-dim // 4)) and fine.dtype == np.uint8
+    assert fine.shape == (50, -(-dim // 4))
+    assert fine.dtype == np.uint8
     assert (np.abs(dequantize(codes, scales, fine) - x) <= scales[:, None] * (1 / 8 + 1e-4)).all()
 
 
@@ -45,7 +46,8 @@ def test_missing_finer_digits_move_a_component_by_an_eighth_and_their_sum_by_zer
 def test_zero_and_extreme_vectors_have_the_expected_codes_and_scales() -> None:
     codes, scales = quantize(np.array([[0, 0], [1, -1], [1e-30, 0]], np.float32))
     assert codes.tolist() == [[0, 0], [127, -127], [127, 0]]
-    assert scales[0] == 0 and scales[1] == np.float32(1 / 127)
+    assert scales[0] == 0
+    assert scales[1] == np.float32(1 / 127)
 
 
 @settings(max_examples=80, deadline=None)
@@ -64,7 +66,8 @@ def test_scores_equal_float_arithmetic(owners: list[int], rows: list[int], seed:
     assert np.allclose(vectors.best_of(query, asked), expected[asked], atol=2e-3)
     assert np.allclose(vectors.best_per_row(query, 16), expected, atol=2e-3)
     only = vectors.best_per_row(query, 16, asked)
-    assert np.allclose(only[asked], expected[asked], atol=2e-3) and np.isneginf(np.delete(only, asked)).all()
+    assert np.allclose(only[asked], expected[asked], atol=2e-3)
+    assert np.isneginf(np.delete(only, asked)).all()
     assert vectors.positions_of(asked).tolist() == [
         at for row in rows for at, owner in enumerate(owners) if owner == row
     ]

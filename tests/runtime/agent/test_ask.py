@@ -59,7 +59,8 @@ def test_a_person_reads_steps_and_then_the_answer_with_its_files(album: Path, bu
     done = gamer("ask", album, "the photo right after the red kite", "-b", bundle)
     assert (done.returncode, done.stderr) == (0, "")
     steps, answer = done.stdout.split("\n1 photo\n")
-    assert "Find the anchor, “the red kite”." in steps and "left: 24 calls, 5 views, 29 turns" in steps
+    assert "Find the anchor, “the red kite”." in steps
+    assert "left: 24 calls, 5 views, 29 turns" in steps
     assert answer == "  2025-06-01T14:00:00  two cones of strawberry ice cream  ice\n"
 
 
@@ -72,28 +73,33 @@ def test_beside_what_the_album_does_not_say_are_three_photos_at_most(bundle: Pat
     assert "does not seem to say" in said
     assert len([line for line in said.splitlines() if line.startswith("  2025-")]) == 3
     outcome = json.loads(gamer(*words, "--json").stdout.splitlines()[-1])
-    assert not outcome["found"] and len(outcome["photos"]) > 3
+    assert not outcome["found"]
+    assert len(outcome["photos"]) > 3
 
 
 def test_where_no_photo_is_sure_the_likeliest_are_shown(album: Path, bundle: Path) -> None:
     done = gamer("ask", album, "all photos of the nuclear submarine", "-b", bundle, "--json")
     outcome = json.loads(done.stdout.splitlines()[-1])
     assert outcome["sentence"] == "The album does not seem to have “nuclear submarine”."
-    assert not outcome["found"] and 1 <= len(outcome["photos"]) <= 3
+    assert not outcome["found"]
+    assert 1 <= len(outcome["photos"]) <= 3
 
 
 def test_a_conversation_shows_no_photo_that_is_not_sure(bundle: Path, tmp_path: Path) -> None:
     engine = engine_over(Models.open(bundle), tmp_path, PHOTOS)
     said = Pictures(engine).answer("all photos of the nuclear submarine", datetime(2026, 1, 1))
-    assert said.text.startswith("The album does not seem to have") and said.photos == ()
+    assert said.text.startswith("The album does not seem to have")
+    assert said.photos == ()
     engine.close()
 
 
 def test_a_program_reads_a_line_for_each_step_and_the_outcome(album: Path, bundle: Path) -> None:
     done = gamer("ask", album, "when did grandfather play?", "-b", bundle, "--json")
     *steps, outcome = map(json.loads, done.stdout.splitlines())
-    assert [step["tool"] for step in steps] == ["search"] and steps[0]["left"]["calls"] == 24
-    assert outcome["sentence"] == "5 June 2025" and outcome["photos"][0]["file"] == "piano"
+    assert [step["tool"] for step in steps] == ["search"]
+    assert steps[0]["left"]["calls"] == 24
+    assert outcome["sentence"] == "5 June 2025"
+    assert outcome["photos"][0]["file"] == "piano"
     assert (outcome["mind"], outcome["end"], outcome["ended"]) == ("rules", "sentence", "answer")
 
 
@@ -123,7 +129,8 @@ def test_the_bundles_language_model_chooses_steps_under_its_grammar(album: Path,
     done = gamer("ask", album, "the red kite", "-b", bundle, "--mind", "llm", "--json")
     assert done.returncode == 0, done.stderr
     *steps, outcome = map(json.loads, done.stdout.splitlines())
-    assert outcome["mind"] == "llm" and all(step["tool"] in ("search", "filter") for step in steps)
+    assert outcome["mind"] == "llm"
+    assert all(step["tool"] in ("search", "filter") for step in steps)
     words = {step["arguments"].get("text", "red kite") for step in steps}
     assert all(word in "the red kite" for word in words)
 
@@ -154,12 +161,15 @@ def test_a_wrong_question_gives_one_line(album: Path, bundle: Path, arguments: l
 
 def test_a_question_that_a_terminal_garbled_is_answered_in_json(album: Path, bundle: Path) -> None:
     done = gamer("ask", album, os.fsdecode(b"\xff"), "-b", bundle, "--json")
-    assert "not valid UTF-8" in json.loads(done.stdout)["ended"] and "Traceback" not in done.stderr
+    assert "not valid UTF-8" in json.loads(done.stdout)["ended"]
+    assert "Traceback" not in done.stderr
 
 
 def test_a_missing_album_is_named(tmp_path: Path, bundle: Path) -> None:
     done = gamer("ask", tmp_path / "none.gamer", "a kite", "-b", bundle)
-    assert done.returncode == 1 and "no such album" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 1
+    assert "no such album" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("where", ["the mind thinks", "a call runs"])
@@ -183,11 +193,16 @@ def test_ctrl_c_ends_the_task_with_the_trace_so_far(
     assert running.returncode == 130, errors
     if as_json:
         *steps, outcome = map(json.loads, out.splitlines())
-        assert [step["tool"] for step in steps] == ["filter"] and outcome["ended"] == "interrupted"
-        assert outcome["steps"] == 1 and len(outcome["photos"]) == 6 and errors == ""
+        assert [step["tool"] for step in steps] == ["filter"]
+        assert outcome["ended"] == "interrupted"
+        assert outcome["steps"] == 1
+        assert len(outcome["photos"]) == 6
+        assert errors == ""
     else:
-        assert errors == "gamer ask: interrupted\n" and "· Look around.\n  photos of all times: " in out
-        assert "these photos were found last" in out and "boat.jpg" in out
+        assert errors == "gamer ask: interrupted\n"
+        assert "· Look around.\n  photos of all times: " in out
+        assert "these photos were found last" in out
+        assert "boat.jpg" in out
 
 
 def test_view_is_answered_by_the_model_that_sees(pictures: Path, bundle: Path) -> None:
@@ -197,8 +212,10 @@ def test_view_is_answered_by_the_model_that_sees(pictures: Path, bundle: Path) -
     with serving() as mind, serving() as eyes:
         mind.replies, eyes.replies = [says("", wish), says(FINAL)] * 2, [says('The "boat".')]
         away = [*asked, "--model", "m", "--endpoint", mind.url]
-        assert gamer(*away).returncode == 0 and not eyes.requests
+        assert gamer(*away).returncode == 0
+        assert not eyes.requests
         done = gamer(*away, "--vision-model", "eyes", "--vision", eyes.url, "--vision-side", 64)
         assert done.returncode == 0, done.stderr
         seen = json.loads(done.stdout.splitlines()[0])["result"]["data"]
-        assert seen == "seen: \"The 'boat'.\"" and colours(eyes) == [GREY]
+        assert seen == "seen: \"The 'boat'.\""
+        assert colours(eyes) == [GREY]

@@ -63,11 +63,13 @@ def test_arguments_that_fit_the_schema_are_parsed_and_written_again(
 @pytest.mark.parametrize("name", sorted(TOOLS))
 def test_a_schema_is_json_and_describes_every_field(name: str) -> None:
     schema = calls.schema(name)
-    assert json.loads(json.dumps(schema)) == schema and schema["additionalProperties"] is False
+    assert json.loads(json.dumps(schema)) == schema
+    assert schema["additionalProperties"] is False
     fields = {f.name: f for f in dataclasses.fields(TOOLS[name])}
     assert set(schema["properties"]) == set(fields)
     assert set(schema["required"]) == {n for n, f in fields.items() if f.default is dataclasses.MISSING}
-    assert all(p["description"] for p in schema["properties"].values()) and calls.describe(name)
+    assert all(p["description"] for p in schema["properties"].values())
+    assert calls.describe(name)
     assert "\n" not in calls.describe(name)
 
 
@@ -104,7 +106,8 @@ def test_any_json_is_parsed_or_refused_in_one_short_line(name: str, arguments: A
         call = parse(name, arguments)
     except ToolError as refused:
         says = str(refused)
-        assert says.isprintable() and len(says) < 400
+        assert says.isprintable()
+        assert len(says) < 400
     else:
         assert isinstance(call, TOOLS[name])
 
@@ -119,7 +122,8 @@ def refusal(name: Any, arguments: Any) -> str:
 @pytest.mark.parametrize("name", ["delete", "Search", "search ", "__class__", "", None, 3, ["search"], {}])
 def test_an_unknown_tool_lists_the_choices(name: Any) -> None:
     says = refusal(name, {})
-    assert says.startswith("no tool ") and all(tool in says for tool in TOOLS)
+    assert says.startswith("no tool ")
+    assert all(tool in says for tool in TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +240,8 @@ def test_ten_megabytes_of_arguments_are_refused_before_they_are_read() -> None:
     assert "one of 10000000 characters" in refusal("search", {"text": Long("x" * 10_000_000)})
     assert "not one of 1000000" in refusal("search", {"like": [Long("x" * 10)] * 1_000_000})
     many = Counted(1_000_000)
-    assert len(refusal("search", many)) < 300 and many.seen == 1
+    assert len(refusal("search", many)) < 300
+    assert many.seen == 1
     assert len(refusal("search", {"x" * 10_000_000: 1})) < 300
     assert len(refusal("x" * 10_000_000, {})) < 300
 

@@ -39,16 +39,20 @@ def test_both_memories_take_the_conversation_s_place() -> None:
     session = session.with_result("look for kites", "p1", {"img_a": "line a"}, "kites", 12)
     session = session.with_result("take the day", "the last preview", {"img_b": "line b"}, "day", 3)
     first, memory = condensed(_long(500), session, 8_192)
-    assert first == SYSTEM and memory["role"] == "user"
+    assert first == SYSTEM
+    assert memory["role"] == "user"
     text: str = memory["content"]
     for part in ("find the red kite", "kites: 12 photos", "day: 3 photos", "line a", "line b"):
         assert part in text
-    assert "Plan: take the day" in text and "the last preview" in text and "look for kites" not in text
+    assert "Plan: take the day" in text
+    assert "the last preview" in text
+    assert "look for kites" not in text
 
 
 def test_a_subset_that_is_kept_again_has_its_new_size() -> None:
     session = Session("g").with_result("t", "p", {}, "a", 5).with_result("", "p", {}, "a", 2)
-    assert session.subsets == {"a": 2} and session.thought == "t"
+    assert session.subsets == {"a": 2}
+    assert session.thought == "t"
 
 
 def test_the_photos_seen_last_are_remembered() -> None:
@@ -56,9 +60,12 @@ def test_the_photos_seen_last_are_remembered() -> None:
     for number in range(MAX_PHOTOS + 20):
         session = session.with_result("", "", {f"img_{number:010x}": _line(number)})
     session = session.with_result("", "", {f"img_{30:010x}": "seen again"})
-    assert len(session.seen) == MAX_PHOTOS and list(session.seen.values())[-1] == "seen again"
+    assert len(session.seen) == MAX_PHOTOS
+    assert list(session.seen.values())[-1] == "seen again"
     short = session.memory(1_200)
-    assert "seen again" in short and _line(MAX_PHOTOS + 19) in short and _line(25) not in short
+    assert "seen again" in short
+    assert _line(MAX_PHOTOS + 19) in short
+    assert _line(25) not in short
 
 
 def test_a_text_of_many_lines_cannot_pass_for_the_memory_s_own() -> None:
@@ -84,7 +91,8 @@ def test_the_memories_always_fit(
 ) -> None:
     session = Session(goal).with_result(thought, last, photos, "a", 1)
     messages = condensed(_long(5_000), session, context)
-    assert len(messages) == 2 and tokens(messages) <= context * FULL
+    assert len(messages) == 2
+    assert tokens(messages) <= context * FULL
 
 
 def test_tool_calls_count_too() -> None:
@@ -115,4 +123,6 @@ def test_the_memories_are_as_long_as_the_room_allows() -> None:
     texts = [fitted(session, room, len) for room in (300, 900, 2_700)]
     assert [len(text.splitlines()) for text in texts] == sorted(len(text.splitlines()) for text in texts)
     assert all("find the red kite" in text and "Plan: look on" in text for text in texts)
-    assert _line(MAX_PHOTOS - 1) in texts[0] and _line(0) not in texts[1] and len(texts[2]) > 1_800
+    assert _line(MAX_PHOTOS - 1) in texts[0]
+    assert _line(0) not in texts[1]
+    assert len(texts[2]) > 1_800

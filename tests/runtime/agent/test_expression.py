@@ -173,7 +173,8 @@ def test_and_binds_before_or_and_not_before_both(text: str, tree: expression.Con
 def test_what_is_no_condition_is_refused_with_the_place_in_it(text: str, says: str) -> None:
     with pytest.raises(ToolError) as caught:
         parse_condition(text)
-    assert says in str(caught.value) and str(caught.value).isprintable()
+    assert says in str(caught.value)
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("opening", ["(", "not ", "(not ", "not("])
@@ -263,10 +264,12 @@ def test_any_text_is_a_condition_or_refused_in_one_line(text: str) -> None:
     try:
         condition = parse_condition(text)
     except ToolError as refused:
-        assert str(refused).isprintable() and len(str(refused)) < 300
+        assert str(refused).isprintable()
+        assert len(str(refused)) < 300
     else:
         for comparison in _leaves(condition):
-            assert comparison.field in FIELDS and comparison.operator in OPERATORS
+            assert comparison.field in FIELDS
+            assert comparison.operator in OPERATORS
             assert comparison.field not in UNORDERED or comparison.operator in ("=", "!=")
 
 

@@ -128,7 +128,8 @@ def test_a_hidden_photo_is_as_unknown_as_one_that_never_was(toolbox: Toolbox, na
 
 def test_a_word_that_only_hidden_memories_hold_weighs_like_one_that_none_holds(toolbox: Toolbox) -> None:
     (hidden,), (unknown,) = toolbox.album.words("zebulon").words, toolbox.album.words("xanthippe").words
-    assert hidden.rarity == unknown.rarity and hidden.rows.size == unknown.rows.size == 0
+    assert hidden.rarity == unknown.rarity
+    assert hidden.rows.size == unknown.rows.size == 0
 
 
 def test_a_toolbox_for_the_device_itself_tells_all(toolbox: Toolbox, tmp_path: Path) -> None:

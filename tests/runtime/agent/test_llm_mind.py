@@ -84,7 +84,9 @@ def scripted(max_seq: int = SMALL) -> Scripted:
 def test_a_task_that_outgrows_the_cache_goes_on_to_its_answer(engine: Engine) -> None:
     model = scripted()
     outcome = solve(engine, model)
-    assert outcome.ended == "answer" and outcome.answer.found and not model.wishes
+    assert outcome.ended == "answer"
+    assert outcome.answer.found
+    assert not model.wishes
     assert [step.thought.split(":")[0] for step in outcome.steps] == [action for action, _ in TURNS]
     assert all(len(prompt) + MAX_NEW <= SMALL for prompt in model.prompts)
     whole = scripted(max_seq=100_000)
@@ -104,13 +106,17 @@ def test_the_notes_hold_goal_findings_and_plan(engine: Engine) -> None:
     model = scripted()
     outcome = solve(engine, model)
     noted = [prompt for prompt in model.prompts if "Goal:" in prompt]
-    assert noted and not any("Goal:" in prompt for prompt in model.prompts[:2])
+    assert noted
+    assert not any("Goal:" in prompt for prompt in model.prompts[:2])
     first, last = noted[0], noted[-1]
-    assert f'Goal: "{QUESTION}"' in first and "found: 7 photos" in first
+    assert f'Goal: "{QUESTION}"' in first
+    assert "found: 7 photos" in first
     assert f"Plan: {outcome.steps[1].thought}" in first
     assert any(f"Plan: {step.thought}\n" in last for step in outcome.steps[2:])
-    assert "Last result:\n7 photos" in first and first.count("\nimg_") > 1
-    assert "Sandwiches" not in first and "parade" in first  # the first example made room
+    assert "Last result:\n7 photos" in first
+    assert first.count("\nimg_") > 1
+    assert "Sandwiches" not in first
+    assert "parade" in first
     assert first.endswith(f"assistant\n{outcome.steps[1].thought}\n> 7 photos\n")
 
 
@@ -119,7 +125,8 @@ def test_a_photo_that_no_tool_has_shown_cannot_be_named_after_the_notes(engine: 
     wishes[5] = "img_ffffffffff\n"
     model = Scripted(SMALL, wishes)
     outcome = solve(engine, model)
-    assert "is not allowed here" in outcome.ended and "Goal:" in model.prompts[-1]
+    assert "is not allowed here" in outcome.ended
+    assert "Goal:" in model.prompts[-1]
     assert len(outcome.steps) == 2
 
 
@@ -135,7 +142,8 @@ def test_a_question_alone_may_use_more_than_its_share(engine: Engine) -> None:
     size = len(PROMPT) - len("{query}") + len(question) + 2 * MAX_NEW
     model = Scripted(size, ["look", "kite\n", "answer"])
     assert solve(engine, model, question).answer.found
-    assert "parade" in model.prompts[0] and question in model.prompts[0]
+    assert "parade" in model.prompts[0]
+    assert question in model.prompts[0]
     assert "Goal:" in model.prompts[-1]
 
 
@@ -145,14 +153,18 @@ def test_a_small_cache_ends_the_task_with_what_was_found(
     monkeypatch.setattr(llm_mind, "LEAST_CACHE", SMALL + 1)
     model = scripted()
     outcome = solve(engine, model)
-    assert outcome.ended == "answer" and outcome.answer.found and model.wishes
+    assert outcome.ended == "answer"
+    assert outcome.answer.found
+    assert model.wishes
     assert not any("Goal:" in prompt for prompt in model.prompts)
 
 
 def test_a_cache_that_holds_no_notes_ends_the_task(engine: Engine) -> None:
     model = Scripted(300, [])
     outcome = solve(engine, model)
-    assert outcome.ended == "answer" and not outcome.answer.found and model.prompts == []
+    assert outcome.ended == "answer"
+    assert not outcome.answer.found
+    assert model.prompts == []
 
 
 @pytest.mark.slow
@@ -172,9 +184,11 @@ def test_the_bundles_model_goes_on_from_notes_under_its_grammar(
     monkeypatch.setattr(llm_mind, "LEAST_CACHE", 0)
     toolbox = Toolbox(engine)
     outcome = loop.run(LlmMind(toolbox, models), toolbox, QUESTION)
-    assert outcome.ended == "answer" and outcome.answer.found
+    assert outcome.ended == "answer"
+    assert outcome.answer.found
     noted = [at for at, prompt in enumerate(read) if "Goal:" in prompt]
-    assert noted and len(outcome.steps) > 1, read  # a call was made after the notes took the dialogue's place
+    assert noted, read
+    assert len(outcome.steps) > 1, read  # a call was made after the notes took the dialogue's place
     shown = {short(p.id) for p in PHOTOS}
     for step in outcome.steps:
         action, argument = step.thought.split(": ")

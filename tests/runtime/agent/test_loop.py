@@ -74,17 +74,24 @@ def following(*turns: Call | BaseException | None, answer: Any = DONE) -> Script
 def test_a_mind_that_calls_for_ever_is_ended_by_its_calls(toolbox: Toolbox) -> None:
     mind = repeating(Filter(limit=1))
     outcome = run(mind, toolbox, "q", budget=Budget(calls=3, views=5, turns=30))
-    assert outcome.ended == "budget" and len(outcome.steps) == 3 and outcome.left.calls == 0
-    assert [o.left.calls for o in mind.observed] == [2, 1, 0] and mind.closed
-    assert outcome.answer.rows == (0,) and not outcome.answer.found
+    assert outcome.ended == "budget"
+    assert len(outcome.steps) == 3
+    assert outcome.left.calls == 0
+    assert [o.left.calls for o in mind.observed] == [2, 1, 0]
+    assert mind.closed
+    assert outcome.answer.rows == (0,)
+    assert not outcome.answer.found
 
 
 def test_a_mind_that_thinks_for_ever_is_ended_by_its_turns(toolbox: Toolbox) -> None:
     mind = repeating(None)
     outcome = run(mind, toolbox, "q", budget=Budget(calls=3, views=5, turns=7))
-    assert outcome.ended == "budget" and len(outcome.steps) == 7 and mind.closed
+    assert outcome.ended == "budget"
+    assert len(outcome.steps) == 7
+    assert mind.closed
     assert [o.left.turns for o in mind.observed] == [6, 5, 4, 3, 2, 1, 0]
-    assert outcome.answer.rows == () and not outcome.answer.found
+    assert outcome.answer.rows == ()
+    assert not outcome.answer.found
     assert all(step.call is None and step.observation is None for step in outcome.steps)
 
 
@@ -93,38 +100,48 @@ def test_views_have_their_own_budget_and_cost_calls_too(toolbox: Toolbox) -> Non
     mind = following(view, view, view, Filter())
     outcome = run(mind, toolbox, "q", budget=Budget(calls=9, views=1, turns=9))
     errors = [o.error for o in mind.observed]
-    assert errors[0] == "" == errors[3] and all("no views left" in error for error in errors[1:3])
-    assert mind.observed[1].result.rows == () and outcome.left == Budget(5, 0, 5)
+    assert errors[0] == "" == errors[3]
+    assert all("no views left" in error for error in errors[1:3])
+    assert mind.observed[1].result.rows == ()
+    assert outcome.left == Budget(5, 0, 5)
 
 
 def test_a_budget_of_nothing_answers_nothing(toolbox: Toolbox) -> None:
     outcome = run(repeating(Filter()), toolbox, "q", budget=Budget(0, 0, 0))
     assert (outcome.ended, outcome.steps, outcome.answer.found) == ("budget", (), False)
     finished = run(following(), toolbox, "q", budget=Budget(0, 0, 0))
-    assert finished.ended == "answer" and finished.answer == DONE
+    assert finished.ended == "answer"
+    assert finished.answer == DONE
 
 
 def test_a_refused_call_costs_a_call_and_is_told_in_one_line(toolbox: Toolbox) -> None:
     mind = following(Get("img_nothing"), Filter("nonsense"), Filter())
     outcome = run(mind, toolbox, "q")
     assert ["no photo" in mind.observed[0].error, "no field" in mind.observed[1].error] == [True, True]
-    assert mind.observed[2].error == "" and outcome.left.calls == Budget().calls - 3
-    assert outcome.ended == "answer" and all("\n" not in o.error for o in mind.observed)
+    assert mind.observed[2].error == ""
+    assert outcome.left.calls == Budget().calls - 3
+    assert outcome.ended == "answer"
+    assert all("\n" not in o.error for o in mind.observed)
 
 
 def test_every_step_is_reported_as_it_ends(toolbox: Toolbox) -> None:
     told: list[Step] = []
     outcome = run(following(Filter(), None, Get(short("p1"))), toolbox, "q", on_step=told.append)
-    assert tuple(told) == outcome.steps and [s.call is None for s in told] == [False, True, False]
-    assert [p.id for p in outcome.photos] == [short("p1")] and outcome.mind == "scripted"
+    assert tuple(told) == outcome.steps
+    assert [s.call is None for s in told] == [False, True, False]
+    assert [p.id for p in outcome.photos] == [short("p1")]
+    assert outcome.mind == "scripted"
 
 
 @pytest.mark.parametrize("failure", [RuntimeFailure("the model broke"), AlbumError("the album is damaged")])
 def test_a_mind_that_fails_leaves_its_trace_and_what_it_found(toolbox: Toolbox, failure: Exception) -> None:
     mind = following(Filter("day = 2025-05-02"), failure)
     outcome = run(mind, toolbox, "q")
-    assert outcome.ended == str(failure) and len(outcome.steps) == 1 and mind.closed
-    assert outcome.answer.rows == (1,) and not outcome.answer.found
+    assert outcome.ended == str(failure)
+    assert len(outcome.steps) == 1
+    assert mind.closed
+    assert outcome.answer.rows == (1,)
+    assert not outcome.answer.found
 
 
 def test_a_tool_that_fails_ends_the_task_with_the_trace(
@@ -136,13 +153,17 @@ def test_a_tool_that_fails_ends_the_task_with_the_trace(
     first = following(Filter("day = 2025-05-02"), Search("x"))
     monkeypatch.setattr(toolbox, "_search", damaged)
     outcome = run(first, toolbox, "q")
-    assert outcome.ended == "a.gamer: the photo in row 2 is damaged" and len(outcome.steps) == 1
-    assert first.closed and outcome.answer.rows == (1,)
+    assert outcome.ended == "a.gamer: the photo in row 2 is damaged"
+    assert len(outcome.steps) == 1
+    assert first.closed
+    assert outcome.answer.rows == (1,)
 
 
 def test_an_answer_whose_photo_is_damaged_ends_with_the_line(toolbox: Toolbox) -> None:
     outcome = run(following(answer=Answer((99,), "here")), toolbox, "q")
-    assert "no photo in row 99" in outcome.ended and outcome.photos == () and not outcome.answer.found
+    assert "no photo in row 99" in outcome.ended
+    assert outcome.photos == ()
+    assert not outcome.answer.found
 
 
 def test_a_failure_of_the_program_itself_is_not_hidden(toolbox: Toolbox) -> None:
@@ -155,7 +176,8 @@ def test_a_failure_of_the_program_itself_is_not_hidden(toolbox: Toolbox) -> None
 def test_rows_of_any_sequence_are_an_answer(toolbox: Toolbox) -> None:
     for rows in ([2, 0], np.array([2, 0])):
         outcome = run(following(answer=Answer(rows, "list")), toolbox, "q")  # type: ignore[arg-type]
-        assert [p.row for p in outcome.photos] == [2, 0] and outcome.ended == "answer"
+        assert [p.row for p in outcome.photos] == [2, 0]
+        assert outcome.ended == "answer"
 
 
 def test_stop_is_asked_before_the_mind_thinks_and_before_each_call(toolbox: Toolbox) -> None:
@@ -165,8 +187,11 @@ def test_stop_is_asked_before_the_mind_thinks_and_before_each_call(toolbox: Tool
     told: list[Step] = []
     mind = repeating(Filter(limit=2))
     outcome = run(mind, toolbox, "q", on_step=told.append, stop=lambda: len(told) == 2)
-    assert outcome.ended == "interrupted" and len(outcome.steps) == 2 and mind.closed
-    assert len(mind.observed) == 1 and outcome.answer.rows == (0, 1)
+    assert outcome.ended == "interrupted"
+    assert len(outcome.steps) == 2
+    assert mind.closed
+    assert len(mind.observed) == 1
+    assert outcome.answer.rows == (0, 1)
 
 
 def test_a_stop_while_the_mind_thinks_prevents_its_call(toolbox: Toolbox) -> None:
@@ -179,7 +204,9 @@ def test_a_stop_while_the_mind_thinks_prevents_its_call(toolbox: Toolbox) -> Non
 
     mind = Scripted(script)
     outcome = run(mind, toolbox, "q", stop=lambda: bool(pressed))
-    assert outcome.ended == "interrupted" and outcome.steps == () and mind.closed
+    assert outcome.ended == "interrupted"
+    assert outcome.steps == ()
+    assert mind.closed
 
 
 def test_an_interruption_closes_the_mind_and_keeps_the_trace(toolbox: Toolbox) -> None:
@@ -188,7 +215,9 @@ def test_an_interruption_closes_the_mind_and_keeps_the_trace(toolbox: Toolbox) -
 
     mind = repeating(Filter(limit=1))
     outcome = run(mind, toolbox, "q", on_step=interrupt)
-    assert outcome.ended == "interrupted" and len(outcome.steps) == 1 and mind.closed
+    assert outcome.ended == "interrupted"
+    assert len(outcome.steps) == 1
+    assert mind.closed
 
 
 def test_a_mind_that_will_not_be_closed_cannot_go_on(toolbox: Toolbox) -> None:
@@ -200,7 +229,8 @@ def test_a_mind_that_will_not_be_closed_cannot_go_on(toolbox: Toolbox) -> None:
                 yield Act("and more", Filter())
 
     outcome = run(Scripted(script), toolbox, "q", budget=Budget(calls=2))
-    assert outcome.ended == "budget" and len(outcome.steps) == 2
+    assert outcome.ended == "budget"
+    assert len(outcome.steps) == 2
 
 
 @pytest.mark.parametrize(("question", "says"), [("", "empty"), (" \n\t", "empty")])

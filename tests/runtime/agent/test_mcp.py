@@ -115,9 +115,12 @@ def test_the_tools_are_those_of_the_table_and_none_reaches_out(tmp_path: Path) -
         for tool in listed:
             assert tool.input_schema == calls.schema(tool.name)
             assert tool.description == calls.describe(tool.name)
-            assert tool.annotations is not None and tool.annotations.read_only_hint
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint
         capabilities = session.server_capabilities
-        assert capabilities is not None and capabilities.resources is None and capabilities.prompts is None
+        assert capabilities is not None
+        assert capabilities.resources is None
+        assert capabilities.prompts is None
 
     ask(tmp_path, questions)
 
@@ -125,12 +128,14 @@ def test_the_tools_are_those_of_the_table_and_none_reaches_out(tmp_path: Path) -
 def test_subsets_last_for_the_session(tmp_path: Path) -> None:
     async def questions(session: ClientSession) -> None:
         found = await session.call_tool("search", {"text": "boats", "save_as": "boats"})
-        assert not found.is_error and "kept as boats" in text(found)
+        assert not found.is_error
+        assert "kept as boats" in text(found)
         await session.call_tool("filter", {"where": "day = 2026-05-02", "save_as": "day"})
         both = await session.call_tool(
             "combine", {"how": "and", "first": "boats", "second": "day", "save_as": "both"}
         )
-        assert both.structured_content is not None and both.structured_content["found"] == 2
+        assert both.structured_content is not None
+        assert both.structured_content["found"] == 2
         photo = both.structured_content["photos"][0]
         assert set(photo) == {"id", "taken", "memory", "score"}  # no row, no path
 
@@ -166,9 +171,12 @@ def test_a_wrong_call_is_an_error_of_one_line_and_the_session_goes_on(tmp_path: 
             except (UnicodeError, ValueError, MCPError):  # the client itself refused to send it
                 continue
             assert result.is_error, (name, arguments)
-            assert "\n" not in text(result) and len(text(result)) <= 400 and result.structured_content is None
+            assert "\n" not in text(result)
+            assert len(text(result)) <= 400
+            assert result.structured_content is None
         result = await session.call_tool("search", {"text": "x" * 3_000_000})
-        assert result.is_error and "longer than 2000000 bytes" in text(result)
+        assert result.is_error
+        assert "longer than 2000000 bytes" in text(result)
         assert not (await session.call_tool("list", {"by": "day"})).is_error
 
     ask_process(tmp_path, questions)
@@ -185,7 +193,8 @@ def test_what_must_stay_is_not_told(tmp_path: Path) -> None:
             ("view", {"prompt": "?", "within": "all"}),
         ):
             result = await session.call_tool(name, arguments)
-            assert not result.is_error and leaks(everything(result)) == [], name
+            assert not result.is_error, name
+            assert leaks(everything(result)) == [], name
         for hidden in HIDDEN_IDS:
             assert "no photo" in text(await session.call_tool("get", {"id": image_id(hidden)}))
 
@@ -195,7 +204,8 @@ def test_what_must_stay_is_not_told(tmp_path: Path) -> None:
 def test_an_assistant_on_this_machine_is_told_all(tmp_path: Path) -> None:
     async def questions(session: ClientSession) -> None:
         result = await session.call_tool("get", {"id": "clinic"})
-        assert "oncology" in everything(result) and "/secret/place" not in everything(result)
+        assert "oncology" in everything(result)
+        assert "/secret/place" not in everything(result)
 
     ask_process(tmp_path, questions, mode="local")
 
@@ -210,7 +220,8 @@ def test_many_calls_at_once_are_answered_one_after_the_other(tmp_path: Path) -> 
         async with anyio.create_task_group() as group:
             for number in range(20):
                 group.start_soon(one, number)
-        assert len(answers) == 20 and not any(answer.is_error for answer in answers)
+        assert len(answers) == 20
+        assert not any(answer.is_error for answer in answers)
         assert all(answer.structured_content["found"] == len(SHOWN) for answer in answers)
 
     ask(tmp_path, questions)
@@ -237,7 +248,8 @@ def test_a_line_that_is_too_long_is_read_away() -> None:
     assert lines.readline() == "first\n"
     assert json.loads(lines.readline())["id"] == 7
     assert lines.readline() == "\ufffd second\n"
-    assert lines.readline() == "\n" and lines.readline() == ""
+    assert lines.readline() == "\n"
+    assert lines.readline() == ""
 
 
 def test_an_album_that_cannot_be_read_does_not_tell_its_path(
@@ -246,7 +258,8 @@ def test_an_album_that_cannot_be_read_does_not_tell_its_path(
     toolbox = Toolbox(engine_in(tmp_path), leaving=True)
     toolbox.album.close()
     answer = mcp_server.answer(toolbox, "get", {"id": "boat"})
-    assert answer.is_error and str(tmp_path) not in text(answer)
+    assert answer.is_error
+    assert str(tmp_path) not in text(answer)
 
 
 @pytest.mark.slow
@@ -256,7 +269,8 @@ def test_the_command_serves_a_real_album(bundle: Path, sample_album: Path, tmp_p
 
     async def questions(session: ClientSession) -> None:
         found = await session.call_tool("search", {"text": "my cat", "k": 3})
-        assert found.structured_content is not None and len(found.structured_content["photos"]) == 3
+        assert found.structured_content is not None
+        assert len(found.structured_content["photos"]) == 3
         assert str(tmp_path) not in everything(found)
 
     ask_process(tmp_path, questions, command=["-m", "gamer.main", "mcp", str(album), "-b", str(bundle)])
@@ -281,7 +295,8 @@ def test_the_command_connects_to_nothing_and_writes_nothing(
         text=True,
         env=test_privacy.environment(home),
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     for request in (HELLO, {**CALL, "params": {"name": "search", "arguments": {"text": "my cat"}}}):
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
@@ -291,4 +306,5 @@ def test_the_command_connects_to_nothing_and_writes_nothing(
     # Python's event loop wakes itself by a byte through a pair of sockets that no other process can reach.
     woken = re.compile(r'sendto\(\d+, "\\0", 1, 0, NULL, 0\)')
     offending = test_privacy.offences(log, [tmp_path / "temporary", albums])
-    assert [call for call in offending if not woken.match(call)] == [] and list(home.rglob("*")) == []
+    assert [call for call in offending if not woken.match(call)] == []
+    assert list(home.rglob("*")) == []

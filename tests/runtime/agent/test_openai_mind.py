@@ -41,10 +41,13 @@ def test_a_task_of_several_calls(engine: Engine, fake: Fake) -> None:
         says(None, ("filter", {"within": "boats", "order": "newest"}), ("list", {"by": "day"})),
         says(FINAL),
     )
-    assert outcome.ended == "answer" and ids(outcome) == [image_id("harbour"), image_id("boat")]
+    assert outcome.ended == "answer"
+    assert ids(outcome) == [image_id("harbour"), image_id("boat")]
     assert [step.thought for step in outcome.steps] == ["First the boats.", "", ""]
     path, _, request = fake.requests[0]
-    assert path == "/v1/chat/completions" and request["model"] == "small" and not request["stream"]
+    assert path == "/v1/chat/completions"
+    assert request["model"] == "small"
+    assert not request["stream"]
     assert [tool["function"]["name"] for tool in request["tools"]] == list(OFFERED)
     assert "web_search" not in OFFERED
     roles = [message["role"] for message in fake.requests[2][2]["messages"]]
@@ -70,8 +73,10 @@ def test_nothing_that_must_stay_is_in_the_traffic(
         ("filter", {"where": "photo = nobody"}),
     ]
     outcome = solve(engine, fake, *(says("next", call) for call in calls), says(FINAL), context=100_000)
-    assert outcome.ended == "answer" and len(outcome.steps) == len(calls)
-    assert leaks(fake.traffic) == [] and str(engine.album.path) not in fake.traffic
+    assert outcome.ended == "answer"
+    assert len(outcome.steps) == len(calls)
+    assert leaks(fake.traffic) == []
+    assert str(engine.album.path) not in fake.traffic
     assert "two blue cups" in fake.traffic  # what may leave did
     assert fake.requests[0][1]["Authorization"] == f"Bearer {SECRET}"
     assert SECRET not in json.dumps([body for _, _, body in fake.requests])
@@ -96,9 +101,11 @@ def test_a_memory_that_gives_orders_is_quoted_in_one_line(engine: Engine, fake: 
         for line in str(message["content"]).splitlines():
             if "Ignore all rules" in line:
                 assert message["role"] == "tool"
-                assert line.endswith('"') and line.count('"') == 2
+                assert line.endswith('"')
+                assert line.count('"') == 2
                 assert line.index('"') < line.index("Ignore all rules")
-    assert "no tool 'web_search'" in fake.told()[-1] and outcome.steps[1].call is None
+    assert "no tool 'web_search'" in fake.told()[-1]
+    assert outcome.steps[1].call is None
     assert "send every photo" not in json.dumps(messages[-2:])
 
 
@@ -120,9 +127,12 @@ def test_a_memory_that_gives_orders_is_quoted_in_one_line(engine: Engine, fake: 
 )
 def test_a_wrong_call_is_told_to_the_model(engine: Engine, fake: Fake, wish: Any, reason: str) -> None:
     outcome = solve(engine, fake, says("hm", wish), says(FINAL))
-    assert outcome.ended == "answer" and len(outcome.steps) == 1
+    assert outcome.ended == "answer"
+    assert len(outcome.steps) == 1
     (told,) = fake.told()
-    assert told.startswith("error: ") and reason in told and len(told) < 600
+    assert told.startswith("error: ")
+    assert reason in told
+    assert len(told) < 600
     assert len(json.dumps(fake.requests[-1][2]["messages"])) < 6_000
 
 
@@ -160,26 +170,31 @@ def test_the_final_answer_is_read_however_it_is_written(
     engine: Engine, fake: Fake, text: str, found: list[str]
 ) -> None:
     outcome = solve(engine, fake, says(None, ("filter", {"save_as": "mine"})), says(text))
-    assert ids(outcome) == [image_id(name) for name in found] and outcome.ended == "answer"
+    assert ids(outcome) == [image_id(name) for name in found]
+    assert outcome.ended == "answer"
     assert outcome.answer.found == bool(found)
 
 
 def test_a_sentence_comes_with_its_photos(engine: Engine, fake: Fake) -> None:
     outcome = solve(engine, fake, says(f"I looked.\nOn 2 May 2026.\n{FINAL}"), end="sentence")
-    assert outcome.answer.sentence == "On 2 May 2026." and len(outcome.photos) == 2
+    assert outcome.answer.sentence == "On 2 May 2026."
+    assert len(outcome.photos) == 2
     outcome = solve(engine, fake, says("The final answer is: []"), end="sentence")
     assert not outcome.answer.found
 
 
 def test_a_model_that_only_talks_is_asked_to_act_until_the_budget_ends(engine: Engine, fake: Fake) -> None:
     outcome = solve(engine, fake, says("Let me think."), budget=Budget(5, 1, 4))
-    assert outcome.ended == "budget" and len(outcome.steps) == 4
+    assert outcome.ended == "budget"
+    assert len(outcome.steps) == 4
     assert "Call a tool" in fake.requests[-1][2]["messages"][-1]["content"]
 
 
 def test_endless_calls_end_with_the_budget_after_a_last_chance(engine: Engine, fake: Fake) -> None:
     outcome = solve(engine, fake, says("again", ("filter", {})), budget=Budget(3, 1, 30))
-    assert outcome.ended == "budget" and len(outcome.steps) == 3 and len(fake.requests) == 4
+    assert outcome.ended == "budget"
+    assert len(outcome.steps) == 3
+    assert len(fake.requests) == 4
     assert [request["tool_choice"] for _, _, request in fake.requests] == ["auto", "auto", "auto", "none"]
     assert "give the final answer now" in fake.told()[-1]
 
@@ -188,13 +203,17 @@ def test_a_long_task_is_condensed_and_goes_on(engine: Engine, fake: Fake) -> Non
     thought = "I keep the boats and look on. " + "So it goes. " * 60
     keep = says(thought, ("filter", {"save_as": "kept"}))
     outcome = solve(engine, fake, *[keep] * 20, says(FINAL), context=4_096)
-    assert outcome.ended == "answer" and len(outcome.steps) == 20
+    assert outcome.ended == "answer"
+    assert len(outcome.steps) == 20
     sizes = [len(json.dumps(request["messages"])) for _, _, request in fake.requests]
-    assert max(sizes) < 4_096 * 4 and sizes != sorted(sizes)
+    assert max(sizes) < 4_096 * 4
+    assert sizes != sorted(sizes)
     notes = [
         r["messages"][1]["content"] for _, _, r in fake.requests if "Goal:" in r["messages"][1]["content"]
     ]
-    assert notes and "where are the boats?" in notes[0] and "kept: 4 photos" in notes[0]
+    assert notes
+    assert "where are the boats?" in notes[0]
+    assert "kept: 4 photos" in notes[0]
     for _, _, request in fake.requests:  # a tool's message always follows the call that it answers
         keys = [m["tool_call_id"] for m in request["messages"] if m["role"] == "tool"]
         asked = [c["id"] for m in request["messages"] for c in m.get("tool_calls", ())]
@@ -216,7 +235,9 @@ def test_the_command_asks_the_endpoint_that_it_is_given(bundle: Path, sample_alb
     done = CliRunner().invoke(main, [*asked, "--endpoint", fake.url])
     assert done.exit_code == 0, done.output
     outcome = json.loads(done.output.splitlines()[-1])
-    assert outcome["mind"] == "openai:m" and len(outcome["photos"]) == 1 and len(fake.requests) == 2
+    assert outcome["mind"] == "openai:m"
+    assert len(outcome["photos"]) == 1
+    assert len(fake.requests) == 2
     assert (
         "needs the name of a model" in CliRunner().invoke(main, [*asked[:5], "--endpoint", fake.url]).output
     )

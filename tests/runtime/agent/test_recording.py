@@ -183,14 +183,17 @@ def test_the_line_of_a_malformed_trace_is_named(engine: Engine, tmp_path: Path) 
 def test_a_trace_names_photos_by_id_alone(engine: Engine) -> None:
     trace = recorded(engine, AFTER)
     assert trace.photos == trace.turns[0].photos == (image_id("p2"), image_id("p3"))
-    assert "memory 2" not in dumps([trace]) and '"rows"' not in dumps([trace])
+    assert "memory 2" not in dumps([trace])
+    assert '"rows"' not in dumps([trace])
 
 
 def test_a_replay_makes_the_recorded_calls_and_gives_the_recorded_answer(engine: Engine) -> None:
     trace = recorded(engine, None, AFTER, Filter(within="after", limit=1), Filter("nonsense"))
     assert trace.turns[3].error
     outcome, differences = replayed(engine, trace)
-    assert differences == [] and outcome.ended == "answer" and outcome.mind == "scripted"
+    assert differences == []
+    assert outcome.ended == "answer"
+    assert outcome.mind == "scripted"
     assert [step.call for step in outcome.steps] == [turn.call for turn in trace.turns]
     assert Recorder(Toolbox(engine), BUDGET).trace(outcome, "a task").photos == trace.photos
 
@@ -201,7 +204,8 @@ def test_a_task_that_did_not_end_by_itself_ends_in_the_same_way(
 ) -> None:
     trace = recorded(engine, AFTER, AFTER, budget=budget, ended=ended)
     outcome, differences = replayed(engine, trace)
-    assert trace.ended == outcome.ended == (ended or "budget") and differences == []
+    assert trace.ended == outcome.ended == (ended or "budget")
+    assert differences == []
     assert [item.id for item in outcome.photos] == list(trace.photos)
 
 
@@ -216,8 +220,10 @@ def test_results_that_differ_are_told(engine: Engine) -> None:
     }
     for says, turn in changed.items():
         outcome, differences = replayed(engine, replace(trace, turns=(turn, second)))
-        assert len(differences) == 1 and differences[0].startswith("turn 1, filter: ")
-        assert says in differences[0] and outcome.ended == "answer"
+        assert len(differences) == 1
+        assert differences[0].startswith("turn 1, filter: ")
+        assert says in differences[0]
+        assert outcome.ended == "answer"
 
 
 def test_a_trace_of_another_question_or_album_or_toolbox_is_refused(engine: Engine, tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def ask(engine: Engine, question: str) -> Outcome:
 
 def answer(engine: Engine, question: str) -> list[str]:
     outcome = ask(engine, question)
-    assert outcome.ended == "answer" and outcome.answer.found == bool(outcome.answer.rows)
+    assert outcome.ended == "answer"
+    assert outcome.answer.found == bool(outcome.answer.rows)
     return names(engine, outcome.answer.rows)
 
 
@@ -112,7 +113,9 @@ def test_a_question_leads_to_its_photos(engine: Engine, question: str, expected:
 )
 def test_an_anchor_that_the_album_does_not_hold_leads_nowhere(engine: Engine, question: str) -> None:
     outcome = ask(engine, question)
-    assert outcome.answer.rows == () and not outcome.answer.found and len(outcome.steps) == 1
+    assert outcome.answer.rows == ()
+    assert not outcome.answer.found
+    assert len(outcome.steps) == 1
 
 
 @pytest.mark.parametrize(
@@ -132,8 +135,10 @@ def test_an_anchor_without_a_time_leads_nowhere(engine: Engine, question: str) -
 def test_an_answer_costs_few_calls_and_the_same_question_the_same_ones(engine: Engine) -> None:
     question = "the next dog after the red kite"
     first, second = ask(engine, question), ask(engine, question)
-    assert [s.call for s in first.steps] == [s.call for s in second.steps] and len(first.steps) <= 4
-    assert first.answer == second.answer and all(s.thought for s in first.steps)
+    assert [s.call for s in first.steps] == [s.call for s in second.steps]
+    assert len(first.steps) <= 4
+    assert first.answer == second.answer
+    assert all(s.thought for s in first.steps)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,8 @@ def test_an_answer_costs_few_calls_and_the_same_question_the_same_ones(engine: E
 )  # fmt: skip
 def test_odd_questions_end_with_an_answer_or_a_line(engine: Engine, question: str) -> None:
     outcome = ask(engine, question)
-    assert outcome.ended.isprintable() and len(outcome.steps) <= 25
+    assert outcome.ended.isprintable()
+    assert len(outcome.steps) <= 25
 
 
 @pytest.mark.parametrize(

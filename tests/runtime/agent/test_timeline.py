@@ -62,17 +62,21 @@ def test_a_moment_is_as_long_as_it_is_vague(text: str, start: str, end: str) -> 
 def test_what_is_no_date_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(ToolError) as caught:
         moment(text)
-    assert str(caught.value).isprintable() and len(str(caught.value)) < 150
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 150
 
 
 @given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)))
 def test_the_shown_time_of_any_photo_is_a_moment_that_holds_it(taken: datetime) -> None:
     time = (taken - EPOCH) // timedelta(milliseconds=1)
     shown = iso(time)
-    assert shown is not None and datetime.fromisoformat(shown) == taken.replace(microsecond=0)
+    assert shown is not None
+    assert datetime.fromisoformat(shown) == taken.replace(microsecond=0)
     for length in (4, 7, 10, 13, 16, 19):
         start, end = moment(shown[:length])
-        assert start is not None and end is not None and start <= time <= end
+        assert start is not None
+        assert end is not None
+        assert start <= time <= end
 
 
 def test_a_time_outside_the_calendar_is_not_shown() -> None:
@@ -157,5 +161,6 @@ def test_days_weekdays_and_hours_are_those_of_the_calendar(times: list[datetime]
 
 def test_an_album_without_photos_has_a_timeline() -> None:
     line = timeline()
-    assert line.order.size == 0 and line.sort(np.zeros(0, np.int64)).size == 0
+    assert line.order.size == 0
+    assert line.sort(np.zeros(0, np.int64)).size == 0
     assert line.compare("<", moment("2025")).size == 0

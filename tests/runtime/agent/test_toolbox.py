@@ -91,14 +91,18 @@ def test_search_and_grep_find_events_too_by_their_summaries(tmp_path: Path) -> N
     with closing(engine_over(fake_models(), tmp_path, PHOTOS, [trip, *others])) as engine:
         toolbox = Toolbox(engine)
         by_word = toolbox.call(Grep("gales"))
-        assert by_word.rows == () and [(one.id, one.photos) for one in by_word.events] == [(trip.id, 2)]
-        assert trip.id in by_word.preview() and '"Two days of gales off Bergen"' in by_word.preview()
+        assert by_word.rows == ()
+        assert [(one.id, one.photos) for one in by_word.events] == [(trip.id, 2)]
+        assert trip.id in by_word.preview()
+        assert '"Two days of gales off Bergen"' in by_word.preview()
         assert by_word.full()["events"][0]["name"] == "The sea"
         assert "ship" in found(toolbox, Get(by_word.events[0].id))
         assert toolbox.call(Grep('"gales off"')).events == by_word.events
         assert toolbox.call(Grep('"off gales"')).events == ()
         both = toolbox.call(Search("gales"))
-        assert both.rows and both.events[0] == by_word.events[0] and len(both.events) == MOST_EVENTS
+        assert both.rows
+        assert both.events[0] == by_word.events[0]
+        assert len(both.events) == MOST_EVENTS
         toolbox.call(Filter("photo = cat or photo = ship", save_as="two"))
         assert toolbox.call(Grep("gales", within="two")).events == by_word.events
         toolbox.call(Filter("photo = cat", save_as="cat"))
@@ -119,7 +123,8 @@ def test_every_tool_stays_inside_a_subset(toolbox: Toolbox) -> None:
         View("what?", within="early"),
     ):
         rows = found(toolbox, call)
-        assert rows and set(rows) <= inside, call
+        assert rows, call
+        assert set(rows) <= inside, call
     assert sum(toolbox.call(List("day", within="early")).data.values()) == 3
 
 
@@ -139,13 +144,16 @@ def test_an_empty_subset_holds_nothing_and_is_no_error(toolbox: Toolbox) -> None
         Combine("minus", "none", "all", "still_none"),
     ):
         result = toolbox.call(call)
-        assert result.rows == () and result.items == (), call
-        assert result.preview() and result.full()["found"] == 0
+        assert result.rows == (), call
+        assert result.items == (), call
+        assert result.preview()
+        assert result.full()["found"] == 0
 
 
 def test_examples_are_not_their_own_likeness(toolbox: Toolbox) -> None:
     likeness = found(toolbox, Search(like=(short("cat"), short("boat"))))
-    assert likeness and not {"cat", "boat"} & set(likeness)
+    assert likeness
+    assert not {"cat", "boat"} & set(likeness)
     assert len(found(toolbox, Search(like=(short("cat"),), k=1))) == 1
 
 
@@ -191,7 +199,8 @@ def test_subsets_keep_their_order_and_combine_as_sets(toolbox: Toolbox) -> None:
 def test_a_call_that_cannot_be_made_says_what_to_give(toolbox: Toolbox, call: Any, says: str) -> None:
     with pytest.raises(ToolError, match=says) as caught:
         toolbox.call(call)
-    assert str(caught.value).isprintable() and not toolbox.subsets
+    assert str(caught.value).isprintable()
+    assert not toolbox.subsets
 
 
 def test_only_so_many_subsets_are_kept(toolbox: Toolbox) -> None:
@@ -200,7 +209,8 @@ def test_only_so_many_subsets_are_kept(toolbox: Toolbox) -> None:
     with pytest.raises(ToolError, match=f"{MAX_SUBSETS} subsets"):
         toolbox.call(Filter(save_as="one_more"))
     assert toolbox.call(Filter("day = 2025-05-01", save_as="s0")).saved_as == "s0"
-    assert toolbox.subset("s0").tolist() == [0] and len(toolbox.subsets) == MAX_SUBSETS
+    assert toolbox.subset("s0").tolist() == [0]
+    assert len(toolbox.subsets) == MAX_SUBSETS
 
 
 def test_a_large_subset_is_not_viewed_at_once(tmp_path: Path) -> None:
@@ -221,11 +231,13 @@ def test_get_and_metadata_tell_what_is_known(toolbox: Toolbox) -> None:
     assert data["memories"][1] == {"source": "note", "text": EVIL}  # as data, in full
     assert (data["id"], data["taken"], data["event"]) == (short("bread"), "2025-05-07T10:00:00", None)
     records = toolbox.call(Metadata((short("ship"), "silent"))).data
-    assert [r["event"] for r in records] == [event_id("boat"), None] and "memories" not in records[0]
+    assert [r["event"] for r in records] == [event_id("boat"), None]
+    assert "memories" not in records[0]
     assert toolbox.call(Metadata(())).rows == ()
     told = toolbox.call(Get(event_id("boat")))
     assert (told.data["id"], told.data["photos"]) == (event_id("boat"), len(told.rows))
-    assert "ship" in found(toolbox, Get(event_id("boat"))) and told.data["name"] in told.preview()
+    assert "ship" in found(toolbox, Get(event_id("boat")))
+    assert told.data["name"] in told.preview()
 
 
 def test_the_viewer_sees_the_named_photos_in_their_order(engine: Engine) -> None:
@@ -237,7 +249,8 @@ def test_the_viewer_sees_the_named_photos_in_their_order(engine: Engine) -> None
 
     toolbox = Toolbox(engine, viewer=viewer)
     result = toolbox.call(View("which?", (short("ship"), short("cat"))))
-    assert seen == [("which?", ["ship", "cat"])] and result.data == "an answer"
+    assert seen == [("which?", ["ship", "cat"])]
+    assert result.data == "an answer"
 
 
 def test_no_text_of_a_photo_can_fake_a_line_of_a_preview(toolbox: Toolbox) -> None:
@@ -258,7 +271,9 @@ def test_no_text_of_a_photo_can_fake_a_line_of_a_preview(toolbox: Toolbox) -> No
         for line in toolbox.call(call).preview().split("\n"):
             assert line.isprintable(), call
             outside = "".join(line.split('"')[::2])
-            assert line.count('"') % 2 == 0 and "fake" not in outside and "calls" not in outside, (call, line)
+            assert line.count('"') % 2 == 0, (call, line)
+            assert "fake" not in outside, (call, line)
+            assert "calls" not in outside, (call, line)
             assert "img_0000000000" not in outside
 
 
@@ -266,9 +281,13 @@ def test_no_text_of_a_photo_can_fake_a_line_of_a_preview(toolbox: Toolbox) -> No
 @given(st.text(max_size=400), st.integers(1, 200))
 def test_any_memory_is_one_bounded_quoted_line(text: str, most: int) -> None:
     flat = one_line(text, most)
-    assert len(flat) <= most and flat.isprintable() and '"' not in flat
+    assert len(flat) <= most
+    assert flat.isprintable()
+    assert '"' not in flat
     line = Item("img_0123456789", 0, "2025-01-01T00:00:00", text).line()
-    assert line.count('"') == 2 and line.endswith('"') and len(line) <= MAX_LINE + 40
+    assert line.count('"') == 2
+    assert line.endswith('"')
+    assert len(line) <= MAX_LINE + 40
 
 
 def test_previews_are_bounded_whatever_the_album_holds(tmp_path: Path) -> None:
@@ -295,7 +314,8 @@ def test_previews_are_bounded_whatever_the_album_holds(tmp_path: Path) -> None:
         assert len(result.preview()) < bound, call
         assert len(result.items) <= SHOWN
     assert toolbox.call(Metadata(ids)).preview().endswith("and 100 more")
-    assert len(toolbox.call(Metadata(ids)).data) == 120 and len(toolbox.call(List("place")).data) == 121
+    assert len(toolbox.call(Metadata(ids)).data) == 120
+    assert len(toolbox.call(List("place")).data) == 121
     engine.close()
 
 
@@ -313,23 +333,27 @@ def real(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Too
 def test_a_text_and_examples_together_rank_what_both_find_first(real: Toolbox) -> None:
     assert found(real, Search(like=(short("boat"),)))[0] == "ship"
     both = found(real, Search("a ship on the water", (short("boat"),)))
-    assert both[0] == "ship" and len(both) == len(set(both))
+    assert both[0] == "ship"
+    assert len(both) == len(set(both))
     assert len(found(real, Search("a ship on the water", (short("boat"),), k=2))) == 2
 
 
 @pytest.mark.slow
 def test_every_finds_the_set_and_examples_only_order_it(real: Toolbox) -> None:
     alone = found(real, Search("a kitten", every=True))
-    assert alone[0] == "kitten" and len(alone) < len(PHOTOS)
+    assert alone[0] == "kitten"
+    assert len(alone) < len(PHOTOS)
     assert set(found(real, Search("a kitten", (short("boat"),), every=True, k=1))) == set(alone)
 
 
 @pytest.mark.slow
 def test_a_search_doubts_what_the_album_does_not_hold(real: Toolbox) -> None:
     doubtful = real.call(Search("quarterly earnings spreadsheet of a zeppelin factory"))
-    assert "probably not in the album" in doubtful.note and doubtful.rows
+    assert "probably not in the album" in doubtful.note
+    assert doubtful.rows
     sure = real.call(Search("a sailing boat in the harbour"))
-    assert sure.note == "" and names(real.engine, sure.rows)[0] == "boat"
+    assert sure.note == ""
+    assert names(real.engine, sure.rows)[0] == "boat"
 
 
 def test_an_album_that_changes_in_the_middle_of_a_task_stays_as_it_was(tmp_path: Path) -> None:

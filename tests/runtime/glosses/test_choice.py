@@ -37,7 +37,8 @@ def test_the_album_chooses_a_gloss_that_it_holds() -> None:
 def test_without_the_album_the_dictionary_chooses_and_a_weak_gloss_is_not_taken() -> None:
     for held in ((), ("pit",)):
         glossed = chosen(READING, _holding(*held))
-        assert glossed is not None and glossed.text == "the court of Pam 2019?"
+        assert glossed is not None
+        assert glossed.text == "the court of Pam 2019?"
 
 
 OWN = Reading(
@@ -67,8 +68,10 @@ def test_the_querys_own_words_stay_beside_their_glosses() -> None:
 
 def test_an_album_in_the_language_of_the_query_gets_it_as_it_is() -> None:
     glossed = chosen(OWN, _holding("perro", "strandcafé"))
-    assert glossed is not None and glossed.text == "perro en Strandcafé"
-    assert ("en",) in glossed.forms and ("perro", "dog") in glossed.forms
+    assert glossed is not None
+    assert glossed.text == "perro en Strandcafé"
+    assert ("en",) in glossed.forms
+    assert ("perro", "dog") in glossed.forms
 
 
 def test_a_query_of_words_that_say_nothing_is_left_as_it_is() -> None:

@@ -68,7 +68,8 @@ def _read(reader: Reader, text: str) -> list[tuple[str, list[str]]]:
 )
 def test_the_language_is_told_from_few_words(reader: Reader, text: str, language: str) -> None:
     reading = reader.read(text, NAMES)
-    assert reading is not None and reading.language == language
+    assert reading is not None
+    assert reading.language == language
 
 
 @pytest.mark.parametrize(
@@ -97,11 +98,9 @@ def test_a_compound_is_split_into_its_words(reader: Reader) -> None:
 
 def test_a_word_that_says_little_comes_first_among_its_glosses(reader: Reader) -> None:
     reading = reader.read("der Hund hat", NAMES)
-    assert (
-        reading is not None
-        and reading.pieces[-1].options[0].text == "have"
-        and reading.pieces[-1].says_nothing
-    )
+    assert reading is not None
+    assert reading.pieces[-1].options[0].text == "have"
+    assert reading.pieces[-1].says_nothing
 
 
 def test_a_pronoun_at_the_end_of_a_verb_is_cut_off(reader: Reader) -> None:
@@ -110,7 +109,8 @@ def test_a_pronoun_at_the_end_of_a_verb_is_cut_off(reader: Reader) -> None:
 
 def test_an_article_before_an_apostrophe_goes(reader: Reader) -> None:
     reading = reader.read("l'chien d'plage", NAMES)
-    assert reading is not None and "".join(piece.said for piece in reading.pieces) == "chien plage"
+    assert reading is not None
+    assert "".join(piece.said for piece in reading.pieces) == "chien plage"
 
 
 def test_names_stay_and_those_of_other_scripts_meet_the_albums(reader: Reader) -> None:

@@ -115,7 +115,8 @@ def test_copies_are_looked_for_among_the_photos_that_came(
 
     monkeypatch.setattr(copies, "added", added)
     monkeypatch.setattr(copies, "groups", lambda _: pytest.fail("the whole album was compared"))
-    assert add(album, folder)[0].copies == 0 and asked == []  # nothing came
+    assert add(album, folder)[0].copies == 0
+    assert asked == []
     picture(folder / "new.png", (7, 77, 7))
     picture(folder / "0.png", (9, 99, 9))
     done, _ = add(album, folder)

@@ -130,7 +130,8 @@ def test_whatever_was_made_of_a_name_goes_with_it(
     vectors = forms(album)
     assert len(left(album, vectors)) >= 1
     gone = naming.forget_all(album, encoder) if everyone else naming.forget(album, encoder, [NAME])
-    assert gone.left == "" and left(album, vectors) == []
+    assert gone.left == ""
+    assert left(album, vectors) == []
     with Album.open(album) as opened:
         assert opened.verify() == []
         assert ("Greta" in [entity.name for entity in opened.listed_entities()]) is not everyone

@@ -310,7 +310,8 @@ def test_what_an_interrupted_forgetting_left_is_erased_by_another(
             naming.forget(album, encoder, ["p1"])
         naming.forget(album, encoder, [])
     assert b"Annegret" not in album.read_bytes()
-    assert memories(album)["a.png"] == [] and not log.read()
+    assert memories(album)["a.png"] == []
+    assert not log.read()
 
 
 @pytest.mark.parametrize("how", ["forget", "add", "build"])

@@ -131,7 +131,8 @@ def test_what_is_done_replaces_a_job_only_from_now_on(talk: Talk) -> None:
 )
 def test_questions_by_key(talk: Talk, lines: tuple[str, ...], wanted: str, unwanted: str) -> None:
     answer = talk.ask(*lines)
-    assert wanted in answer and unwanted not in answer
+    assert wanted in answer
+    assert unwanted not in answer
 
 
 def test_a_note_is_found_and_goes_with_the_replies_that_said_it(talk: Talk) -> None:
@@ -154,7 +155,8 @@ def test_a_corrected_memory_is_quoted_as_corrected(talk: Talk) -> None:
     )
     talk.store.replace_item(item.id, corrected)
     answer = talk.ask("Which locker number was it at the gym?")
-    assert "thirteen" in answer and "twelve" not in answer
+    assert "thirteen" in answer
+    assert "twelve" not in answer
 
 
 def test_a_new_car_takes_the_place_of_the_one_that_was_sold(talk: Talk) -> None:
@@ -181,7 +183,8 @@ def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:
 def test_whom_to_forget_is_asked_where_only_a_pronoun_says_it(talk: Talk) -> None:
     talk.say("Clara lives in Porto.", "I bought a planner.")
     said = talk.chat.say("Forget everything about her.", talk.now)
-    assert not said.forgot and said.text.startswith("Of whom")
+    assert not said.forgot
+    assert said.text.startswith("Of whom")
     assert "Porto" in talk.ask("Where does Clara live?")
     assert talk.chat.say("Forget everything about Clara.", talk.now).forgot
     assert talk.ask("Where does Clara live?") == NOTHING
@@ -307,7 +310,8 @@ def test_an_answer_that_does_not_fit_is_empty_or_is_not_in_the_notes(
         "I live in Porto.", *(f"The boat number {n} in Porto is blue, {'and ' * 40}so." for n in range(4))
     )
     said = talk.chat.say("Where do I live?", talk.now, told.append)
-    assert "Porto" in said.text and "".join(told) == said.text
+    assert "Porto" in said.text
+    assert "".join(told) == said.text
     assert not model.read or "Porto" in model.read
 
 
@@ -357,7 +361,8 @@ def test_forgetting_takes_the_fact_the_bytes_and_no_other_sentence(talk: Talk) -
     chat(talk, "My locker code is 9031-quokka.", "forget that")
     assert chat(talk, "What is my locker code?") == NOTHING
     data = talk.store.path.read_bytes()
-    assert b"Quokkatown" not in data and b"9031-quokka" not in data
+    assert b"Quokkatown" not in data
+    assert b"9031-quokka" not in data
     assert chat(talk, "forget my shoe size") == NOTHING
 
 

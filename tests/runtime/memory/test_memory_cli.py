@@ -30,7 +30,8 @@ def test_a_conversation_through_the_shell(album: Path) -> None:
     said = "I live in Porto.\n\nWhere do I live?\n"
     assert "Porto, as you said on" in ok("chat", album, "--plain", said=said)
     lines = [json.loads(line) for line in ok("chat", album, "--json", said=said).splitlines()]
-    assert lines[0]["text"] == "Noted." and lines[1]["core"][0]["text"] == "Porto"
+    assert lines[0]["text"] == "Noted."
+    assert lines[1]["core"][0]["text"] == "Porto"
     assert "Porto" in ok("memory", "list", album, "--kind", "turns")
 
 
@@ -42,13 +43,15 @@ def test_what_fails_after_an_answer_is_said_in_a_line_of_its_own(
 
     monkeypatch.setattr(Updater, "run", fails)
     said = gamer("chat", album, said="I live in Porto.\n")
-    assert said.exit_code == 1 and said.output.splitlines() == ["Noted.", "gamer chat: the disk is full"]
+    assert said.exit_code == 1
+    assert said.output.splitlines() == ["Noted.", "gamer chat: the disk is full"]
 
 
 def test_an_answer_turns_no_order_of_the_terminal_around(album: Path) -> None:
     said = "My dentist is Dr. \u202eReteP.\nWho is my dentist?\n"
     answer = ok("chat", album, said=said)
-    assert "Dr. \ufffdReteP" in answer and "\u202e" not in answer
+    assert "Dr. \ufffdReteP" in answer
+    assert "\u202e" not in answer
 
 
 def test_a_memory_is_added_shown_corrected_exported_and_forgotten(album: Path, tmp_path: Path) -> None:
@@ -56,12 +59,15 @@ def test_a_memory_is_added_shown_corrected_exported_and_forgotten(album: Path, t
     row = ok("memory", "add", album, "Porto", "--kind", "core", "--key", "home").strip()
     new = ok("memory", "edit", album, row, "Lisbon").strip()
     shown = json.loads(ok("memory", "show", album, new, "--json"))
-    assert shown["text"] == "Lisbon" and [other["text"] for other in shown["other_values"]] == ["Porto"]
-    assert "Porto" not in ok("memory", "list", album) and "Porto" in ok("memory", "list", album, "--past")
+    assert shown["text"] == "Lisbon"
+    assert [other["text"] for other in shown["other_values"]] == ["Porto"]
+    assert "Porto" not in ok("memory", "list", album)
+    assert "Porto" in ok("memory", "list", album, "--past")
     out = tmp_path / "out.jsonl"
     assert "0 lines" in ok("memory", "export", album, out)
     assert "2 lines" in ok("memory", "export", album, out, "--all")
-    assert stat.S_IMODE(out.stat().st_mode) == 0o600 and len(out.read_text().splitlines()) == 2
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert len(out.read_text().splitlines()) == 2
     assert [path.name for path in tmp_path.glob("*.partial")] == []
     assert f"forgotten: {new}" in ok("memory", "forget", album, new)
     assert "Lisbon" not in ok("memory", "list", album, "--past")
@@ -103,4 +109,5 @@ def test_an_update_counts_and_personality_is_switched(album: Path) -> None:
 )
 def test_what_cannot_be_done_is_said_in_one_line(album: Path, words: tuple[str, ...]) -> None:
     result = gamer("memory", words[0], album, *words[1:])
-    assert result.exit_code == 1 and len(result.stderr.splitlines()) == 1
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1

@@ -78,7 +78,8 @@ def test_names(said: str, names: list[str]) -> None:
 
 
 def test_a_name_is_meant_by_all_of_its_words() -> None:
-    assert is_named("blue mug", "Where are my blue mugs?") and not is_named("blue mug", "Where is my mug?")
+    assert is_named("blue mug", "Where are my blue mugs?")
+    assert not is_named("blue mug", "Where is my mug?")
 
 
 def show(store: MemoryStore, said: str, picture: str, photos: Pictures) -> Talk:
@@ -91,7 +92,8 @@ def test_a_named_object_is_found_by_its_picture(store: MemoryStore) -> None:
     photos = Pictures()
     talk = show(store, "This is my blue mug.", "mug", photos)
     said = talk.say("Where is my blue mug?")
-    assert said.photos == ("mug", "mug again") and said.text == SHOWN
+    assert said.photos == ("mug", "mug again")
+    assert said.text == SHOWN
     assert talk.say("Which photos show my blue mug?").photos == ("mug", "mug again")
     assert talk.say("Which photos show a dog?").text == "by the tools"
     del photos.vectors["mug"]  # its vector is still known
@@ -142,7 +144,8 @@ def test_where_a_photo_was_taken_and_what_is_printed_in_it_answer(
 
 def test_a_fact_shows_no_photos(store: MemoryStore) -> None:
     said = Talk(store, photos=Pictures()).say("I live in Porto.", "Where do I live?")
-    assert said.text.startswith("Porto, as you said on") and said.photos == ()
+    assert said.text.startswith("Porto, as you said on")
+    assert said.photos == ()
 
 
 def test_one_word_is_enough_for_a_name_and_names_add_up(store: MemoryStore) -> None:
@@ -164,7 +167,8 @@ def test_what_is_forgotten_takes_the_name_and_the_vector_along(store: MemoryStor
     data = store._db.execute("SELECT data FROM person_objects").get
     assert bytes(data) in store.path.read_bytes() + Path(f"{store.path}-wal").read_bytes()
     assert store.forget([], [row], 5).erased
-    assert store.objects() == [] and bytes(data) not in store.path.read_bytes()
+    assert store.objects() == []
+    assert bytes(data) not in store.path.read_bytes()
     with Album.open(store.path) as album:
         assert album.verify() == []
 
@@ -191,12 +195,14 @@ def test_memories_of_version_1_are_read_and_upgraded_by_the_first_turn(album: Pa
         Talk(store).say("I live in Porto.", "Hello there all.")
     make_version_1(album)
     with MemoryStore.open(album, write=False) as store:
-        assert [item.value.text for item in store.items("core")] == ["Porto"] and store.objects() == []
+        assert [item.value.text for item in store.items("core")] == ["Porto"]
+        assert store.objects() == []
     with Album.open(album) as opened:
         assert opened.verify() == []
     with MemoryStore.open(album) as store:
         show(store, "This is my blue mug.", "mug", Pictures())
-        assert len(store.objects()) == 1 and store.setting("version") == "2"
+        assert len(store.objects()) == 1
+        assert store.setting("version") == "2"
 
 
 def test_memories_of_version_1_are_carried_into_a_new_album(album: Path, tmp_path: Path) -> None:
@@ -224,15 +230,20 @@ def test_photos_are_shown_only_where_they_are_asked_for_and_tell_what_is_not_kno
 ) -> None:
     talk = Talk(store, photos=Pictures())
     said = talk.say("How much was the espresso?")
-    assert "4.80 euros" in said.text and "15 April 2026" not in said.text
-    assert said.photos == () and said.sources == ("cafe",)
+    assert "4.80 euros" in said.text
+    assert "15 April 2026" not in said.text
+    assert said.photos == ()
+    assert said.sources == ("cafe",)
     shown = talk.chat.say("show me the cat", talk.now)
     assert shown.photos == ("cat",)
     again = talk.chat.say("what's her name?", talk.now)
-    assert "Chelsea" in again.text and again.photos == () and again.sources == ("cat",)
+    assert "Chelsea" in again.text
+    assert again.photos == ()
+    assert again.sources == ("cat",)
     assert talk.chat.say("Where was that taken?", talk.now).text == NOTHING
     says = talk.chat.say("what does it say about that?", talk.now)
-    assert "Chelsea" in says.text and says.sources == ("cat",)
+    assert "Chelsea" in says.text
+    assert says.sources == ("cat",)
     assert talk.chat.say("let me see it", talk.now).photos == ("cat",)
 
 
@@ -243,4 +254,5 @@ def test_a_question_that_comes_with_a_picture_is_asked_of_it(store: MemoryStore)
         ("When was that taken?", "The album does"),
     ):
         said = talk.chat.say(asked, START, pictures=["hat"])
-        assert said.text.startswith(answer) and said.sources == ("hat",)
+        assert said.text.startswith(answer)
+        assert said.sources == ("hat",)

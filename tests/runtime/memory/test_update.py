@@ -87,9 +87,11 @@ def test_vectors_of_two_encoders_are_not_mixed(store: MemoryStore) -> None:
         store.add_turns([turn])
         Updater(store, encoder(name) if name else None).run(9)
     assert [stored.id for stored in store.without_vector(0, 9)] == [2, 3]
-    assert not meaning(store, "two").any() and np.count_nonzero(meaning(store, "one")) == 1
+    assert not meaning(store, "two").any()
+    assert np.count_nonzero(meaning(store, "one")) == 1
     assert Updater(store, encoder("two")).encode_missing() == 3
-    assert not meaning(store, "one").any() and np.count_nonzero(meaning(store, "two")) == 3
+    assert not meaning(store, "one").any()
+    assert np.count_nonzero(meaning(store, "two")) == 3
     assert Updater(store, encoder("two")).encode_missing() == 0
 
 
@@ -111,7 +113,8 @@ def test_personality_is_off_until_it_is_turned_on_and_settles_by_a_cosine(store:
     personality.turn_on(store, True)
     Updater(store).run(2)
     read = personality.read(store)
-    assert read.scores == pytest.approx((3, 3, 3, 3, 4)) and "worried" in read.sentence()  # λ 0.5, score 5
+    assert read.scores == pytest.approx((3, 3, 3, 3, 4))
+    assert "worried" in read.sentence()
     personality.turn_on(store, False)
     assert personality.read(store) == personality.Personality()
     weights = [personality.weight(turn) for turn in (0, 25, 50, 999)]
@@ -119,6 +122,7 @@ def test_personality_is_off_until_it_is_turned_on_and_settles_by_a_cosine(store:
     neutral = read.after("It is calm, and I am worried.", 3)  # for and against: 3
     assert (neutral.scores, neutral.turns) == (read.scores, read.turns + 1)
     both = read.after("I love to travel", 4).scores  # the traits of which nothing is said go back to neutral
-    assert both[4] < read.scores[4] and both[0] > 3
+    assert both[4] < read.scores[4]
+    assert both[0] > 3
     store.set("personality", '{"traits": [0.5, 0.5, 0.5, 0.5, 0.9], "turns": 9, "last": 9}')
     assert personality.read(store) == personality.Personality()  # of before: read anew from the turns

@@ -93,7 +93,8 @@ def test_the_rectangle_holds_every_pixel_and_is_no_larger_than_the_upright_one(
     box = rectangle(points)
     along, down = np.array(box.along) / box.width, np.array(box.down) / box.height
     shares = (points + 0.5 - (box.x, box.y)) @ np.stack([along, down], 1)
-    assert (shares >= 0.5 - 1e-6).all() and (shares <= np.array([box.width, box.height]) - 0.5 + 1e-6).all()
+    assert (shares >= 0.5 - 1e-6).all()
+    assert (shares <= np.array([box.width, box.height]) - 0.5 + 1e-6).all()
     assert box.width * box.height <= np.prod(np.ptp(points, axis=0) + 1) + 1e-6
     assert box.along[0] > 0
 
@@ -148,7 +149,8 @@ def test_the_detector_sees_multiples_of_32_between_the_bounds() -> None:
 
 def test_a_map_of_noise_has_no_lines_and_takes_no_time() -> None:
     noise = np.random.default_rng(0).random((960, 1280)).astype(np.float32)
-    assert regions(noise > 0.5) == [] and boxes(noise) == []
+    assert regions(noise > 0.5) == []
+    assert boxes(noise) == []
 
 
 class Network:

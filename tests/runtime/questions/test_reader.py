@@ -320,7 +320,9 @@ def test_case_spaces_and_the_question_mark_do_not_matter() -> None:
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     long = "a very long story about boats " * 100 + " the photo right after the heron"
     found = read_question(long)
-    assert found.relation == "" and len(found.target) <= MAX_READ and found.text == long
+    assert found.relation == ""
+    assert len(found.target) <= MAX_READ
+    assert found.text == long
 
 
 SENTENCE = (
@@ -340,9 +342,12 @@ def test_any_text_is_read(text: str) -> None:
     """Without an error; a relation has its anchor, and "between" both; no number is out of range."""
     found = read_question(text, lambda phrase: bool(_TIMES.fullmatch(phrase)))
     assert found.text == text
-    assert bool(found.anchor) == bool(found.relation) and bool(found.other) == (found.relation == "between")
+    assert bool(found.anchor) == bool(found.relation)
+    assert bool(found.other) == (found.relation == "between")
     assert bool(found.unit) == (found.relation == "same")
-    assert -5 <= found.order <= 5 and -5 <= found.anchor_order <= 5 and 0 <= found.number <= 99
+    assert -5 <= found.order <= 5
+    assert -5 <= found.anchor_order <= 5
+    assert 0 <= found.number <= 99
     assert all("\n" not in part for part in (found.target, found.anchor, found.other))
 
 

@@ -67,7 +67,8 @@ def test_words_of_another_language_say_words_of_the_english_vocabulary(language:
     roles = _roles(language)
     assert roles.keys() <= {"phrase", "spelling"}
     for word in roles.get("phrase", ()):
-        assert " " in word and word in {line.partition(" = ")[0] for line in roles["spelling"]}
+        assert " " in word
+        assert word in {line.partition(" = ")[0] for line in roles["spelling"]}
     for line in roles["spelling"]:
         word, _, english = line.partition(" = ")
         article, written = word.endswith("'"), word.replace("' ", "'")

@@ -76,5 +76,6 @@ def test_bundle_and_album_need_not_both_have_it(photos: Path) -> None:
 def test_an_update_adds_the_channel_of_newly_trained_experts(photos: Path) -> None:
     album = build(photos, fake_models(), photos.with_suffix(".gamer")).path
     updated = update(album, fake_models(experts=True))
-    assert not updated.renewed and updated.photos == 4
+    assert not updated.renewed
+    assert updated.photos == 4
     assert CHANNEL.name in scores(fake_models(experts=True), album, dpe=1.0)[1]

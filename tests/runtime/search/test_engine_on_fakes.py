@@ -71,7 +71,8 @@ def test_mode_paper_has_the_delta_that_its_bundle_gives_it(engine: Engine) -> No
 
 def test_a_cue_that_fits_no_photo_widens_the_search(engine: Engine) -> None:
     answer = engine.search("boats in 1999", 4, now=NOW)
-    assert answer.trace.widened and len(answer.hits) == 4
+    assert answer.trace.widened
+    assert len(answer.hits) == 4
 
 
 def test_a_preferred_photo_ranks_before_the_one_that_it_was_preferred_to(
@@ -117,11 +118,15 @@ def test_options_change_one_search_and_no_other(engine: Engine) -> None:
     bare = engine.search(
         "boats in 2019", 4, now=NOW, options=SearchOptions(skip=frozenset({"cube"}), timed=False)
     )
-    assert bare.trace.cues == () and before.trace.cues and set(bare.trace.milliseconds.values()) == {0.0}
+    assert bare.trace.cues == ()
+    assert before.trace.cues
+    assert set(bare.trace.milliseconds.values()) == {0.0}
     strict = engine.search("boats", 4, now=NOW, options=SearchOptions(delta=2.0))
-    assert strict.trace.delta == 2.0 and strict.trace.entities == ()
+    assert strict.trace.delta == 2.0
+    assert strict.trace.entities == ()
     again = engine.search("boats in 2019", 4, now=NOW)
-    assert again.hits == before.hits and again.trace.delta == before.trace.delta != 2.0
+    assert again.hits == before.hits
+    assert again.trace.delta == before.trace.delta != 2.0
 
 
 def test_the_weights_of_one_search_replace_those_of_the_bundle(engine: Engine) -> None:
@@ -133,7 +138,8 @@ def test_the_weights_of_one_search_replace_those_of_the_bundle(engine: Engine) -
 def test_a_given_vector_replaces_that_of_the_query(engine: Engine) -> None:
     vector = unit(b"a boat on land")
     hits = ids(engine, "xyzzy", 1, mode="paper", options=SearchOptions(vector=vector, delta=2.0))
-    assert vector.shape == (DIM,) and hits == ["old boat"]
+    assert vector.shape == (DIM,)
+    assert hits == ["old boat"]
 
 
 def test_an_unknown_layer_to_skip_is_refused() -> None:
@@ -162,7 +168,8 @@ def test_an_observer_is_told_of_every_layer_and_of_the_features(engine: Engine) 
         *LAYERS,
         "answer",
     ]
-    assert set(notes.features.values()) == {4} and {"words", "cue", "entity"} <= set(notes.features)
+    assert set(notes.features.values()) == {4}
+    assert {"words", "cue", "entity"} <= set(notes.features)
     assert answer.hits == engine.search("boats in 2019", 4, now=NOW).hits
 
 

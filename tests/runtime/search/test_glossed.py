@@ -57,7 +57,8 @@ def _first(engine: Engine, query: str, options: SearchOptions) -> str:
 
 def test_a_word_finds_by_its_glosses_and_the_trace_says_so(engine: Engine) -> None:
     answer = engine.search("собака на пляже", 4)
-    assert answer.trace.refined == "dog on beach" and "собака → dog, hound" in answer.trace.cues
+    assert answer.trace.refined == "dog on beach"
+    assert "собака → dog, hound" in answer.trace.cues
     assert "собака → dog, hound" in json.dumps(asdict(answer), ensure_ascii=False)
     assert _first(engine, "собака на пляже", SearchOptions()) == "dog"
     assert {hit.parts["words"] > 0 for hit in answer.hits if hit.id == "dog"} == {True}
@@ -65,7 +66,8 @@ def test_a_word_finds_by_its_glosses_and_the_trace_says_so(engine: Engine) -> No
 
 def test_glosses_are_left_out_on_request(engine: Engine) -> None:
     answer = engine.search("собака на пляже", 4, options=SearchOptions(gloss=False))
-    assert answer.trace.refined == "собака на пляже" and not any("→" in line for line in answer.trace.cues)
+    assert answer.trace.refined == "собака на пляже"
+    assert not any("→" in line for line in answer.trace.cues)
 
 
 def test_an_english_query_is_searched_as_before(engine: Engine) -> None:
@@ -93,9 +95,8 @@ def test_filler_goes_in_english(engine: Engine) -> None:
 
 def test_what_a_query_in_another_language_leaves_out_is_left_out(engine: Engine) -> None:
     answer = engine.search("собака без сыра", 4, options=AS_ASKED)
-    assert answer.trace.refined == "dog" and any(
-        line.startswith("without 'сыра'") for line in answer.trace.cues
-    )
+    assert answer.trace.refined == "dog"
+    assert any(line.startswith("without 'сыра'") for line in answer.trace.cues)
     plain = engine.search("собака без сыра", 4, options=replace(AS_ASKED, gloss=False))
     assert plain.trace.refined == "собака без сыра"
 
@@ -111,7 +112,8 @@ def test_a_part_of_a_query_is_read_in_the_language_of_the_whole(engine: Engine, 
     path.write_bytes(encoded(Spelling("de"), german, {word: [word] for word in german}))
     engine.glosses.reader = Reader([GlossTable(path)], {"the": 0, "photos": 1})
     assert engine.language_of("Motorrad ohne Leine") == "de"
-    assert not engine.is_glossed("Motorrad") and engine.is_glossed("Motorrad", "de")
+    assert not engine.is_glossed("Motorrad")
+    assert engine.is_glossed("Motorrad", "de")
     assert engine.search("Motorrad ohne Leine", 1, options=AS_ASKED).trace.refined == "motorcycle"
 
 
@@ -129,14 +131,16 @@ def test_a_week_after_an_event_is_found_by_the_events_glosses(tmp_path: Path) ->
         assert _first(engine, "хлеб после свадьбы", AS_ASKED) == "then"
         assert answer.trace.refined == "bread"
         (cube,) = answer.trace.cubes
-        assert cube.start is not None and cube.end is not None
+        assert cube.start is not None
+        assert cube.end is not None
         assert 0 < cube.end - cube.start < 9 * 86_400_000
 
 
 def test_a_question_in_steps_is_read_in_its_language(engine: Engine) -> None:
     toolbox = Toolbox(engine)
     first = next(RulesMind(toolbox, SpanReader(engine, None)).solve("собака без сыра", "set"))
-    assert isinstance(first.call, Search) and first.call.text == "собака"
+    assert isinstance(first.call, Search)
+    assert first.call.text == "собака"
 
 
 def test_a_wish_tells_the_language_of_a_query(engine: Engine, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def clue(known: list[int], inside: list[int], trust: float) -> Clue:
 
 def test_the_evidence_of_a_cue_is_a_log_likelihood_ratio() -> None:
     worth = clue([1, 1, 1, 1, 0], [1, 0, 0, 0, 0], 0.9).evidence(np.arange(5))
-    assert worth[0] == pytest.approx(math.log(0.9 / 0.2)) and worth[1] == pytest.approx(math.log(0.1 / 0.8))
+    assert worth[0] == pytest.approx(math.log(0.9 / 0.2))
+    assert worth[1] == pytest.approx(math.log(0.1 / 0.8))
     assert worth[4] == 0, "an unknown time says nothing"
 
 
@@ -87,7 +88,8 @@ def test_a_message_is_scored_with_those_around_it_and_a_caption_alone() -> None:
     assert coverage.tolist() == [1.0, 1.0, 1.0, 0.0], (
         "each message's conversation holds both words; the caption has none"
     )
-    assert words.coverage.tolist() == [0.25, 0.75, 0.0, 0.75] and words.bm25.tolist() == [2.0, 1.0, 0.0, 1.0]
+    assert words.coverage.tolist() == [0.25, 0.75, 0.0, 0.75]
+    assert words.bm25.tolist() == [2.0, 1.0, 0.0, 1.0]
 
 
 @given(st.lists(st.floats(-30, 30), min_size=1, max_size=20))
@@ -108,5 +110,7 @@ def test_weights_and_presence_follow_the_bundle() -> None:
 
 def test_of_fewer_photos_less_likeness_is_enough_within_the_sizes_that_were_measured() -> None:
     lacks = [of_fewer(photos) for photos in (20, 60, 150, 599, 600)]
-    assert lacks == sorted(lacks, reverse=True) and lacks[0] == pytest.approx(0.0748, abs=1e-4)
-    assert of_fewer(0) == of_fewer(5) == lacks[0] and of_fewer(1_000_000) == lacks[-1] == 0
+    assert lacks == sorted(lacks, reverse=True)
+    assert lacks[0] == pytest.approx(0.0748, abs=1e-4)
+    assert of_fewer(0) == of_fewer(5) == lacks[0]
+    assert of_fewer(1_000_000) == lacks[-1] == 0

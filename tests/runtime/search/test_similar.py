@@ -75,7 +75,8 @@ def album(path: Path) -> Iterator[Album]:
 def test_pictures_are_ranked_by_cosine_with_copies_as_one(album: Album) -> None:
     answer = similar(album, album.row_of("cat.jpg"))
     assert (answer.channel, answer.plan) == ("image", "exact")
-    assert answer.asked.id == "cat.jpg" and answer.asked.copies == ("sent.jpg",)
+    assert answer.asked.id == "cat.jpg"
+    assert answer.asked.copies == ("sent.jpg",)
     shown = [(photo.id, photo.copies) for photo in answer.photos]
     assert shown == [
         ("trip/near.jpg", ()),
@@ -85,7 +86,8 @@ def test_pictures_are_ranked_by_cosine_with_copies_as_one(album: Album) -> None:
     ]
     cosines = [photo.cosine for photo in answer.photos]
     assert cosines == pytest.approx(np.cos(np.radians([10, 20, 30, 80])), abs=0.005)
-    assert answer.photos[0].memory == "a cat too" and answer.photos[0].path == "/photos/trip/near.jpg"
+    assert answer.photos[0].memory == "a cat too"
+    assert answer.photos[0].path == "/photos/trip/near.jpg"
     assert [photo.id for photo in similar(album, 0, 2).photos] == ["trip/near.jpg", "private.jpg"]
 
 
@@ -94,7 +96,8 @@ def test_a_photo_without_a_picture_is_compared_by_what_is_said(album: Album) -> 
     answer = similar(album, album.row_of("told"))
     assert answer.channel == "text"
     (found,) = answer.photos
-    assert found.id == "retold" and found.cosine == pytest.approx(1, abs=0.005)
+    assert found.id == "retold"
+    assert found.cosine == pytest.approx(1, abs=0.005)
 
 
 def test_a_photo_without_vectors_and_numbers_out_of_bounds_are_one_line(album: Album) -> None:
@@ -129,8 +132,10 @@ def test_removed_photos_are_not_found_and_what_must_stay_is_not_told(path: Path,
 
 def test_a_photo_is_named_by_id_short_id_row_or_file(album: Album) -> None:
     assert row_named(album, "told") == row_named(album, image_id("told")) == row_named(album, "7") - 2
-    assert row_named(album, "0") == 0 and row_named(album, "/photos/far.jpg") == 1
-    assert row_named(album, "home/near.jpg") == 4 and row_named(album, "photos/cat.jpg") == 0
+    assert row_named(album, "0") == 0
+    assert row_named(album, "/photos/far.jpg") == 1
+    assert row_named(album, "home/near.jpg") == 4
+    assert row_named(album, "photos/cat.jpg") == 0
     with pytest.raises(
         RuntimeFailure, match=r"2 photos have the file 'near.jpg': name one by its id \(trip/near"
     ):
@@ -144,10 +149,14 @@ def test_the_command_prints_a_table_or_json(path: Path) -> None:
     shown = CliRunner().invoke(command, [str(path), "cat.jpg", "-k", "3"])
     assert shown.exit_code == 0, shown.output
     assert "similar to cat.jpg (×2), by what the pictures show" in shown.stdout
-    assert "home/near.jpg (×2)" in " ".join(shown.stdout.split()) and "cosine" in shown.stdout
+    assert "home/near.jpg (×2)" in " ".join(shown.stdout.split())
+    assert "cosine" in shown.stdout
     assert "gamer similar: no longer there: /photos/trip/near.jpg and 2 more" in shown.stderr
     printed = CliRunner().invoke(command, [str(path), "told", "--json"])
     answer = json.loads(printed.stdout)
-    assert answer["asked"]["id"] == "told" and answer["channel"] == "text" and len(answer["photos"]) == 1
+    assert answer["asked"]["id"] == "told"
+    assert answer["channel"] == "text"
+    assert len(answer["photos"]) == 1
     failed = CliRunner().invoke(command, [str(path), "7"])
-    assert failed.exit_code == 1 and failed.stderr.startswith("gamer similar: 7: no vector")
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith("gamer similar: 7: no vector")

@@ -74,8 +74,10 @@ def test_a_query_means_a_thing_that_is_the_owners_or_recurs(
 def test_the_chain_tells_the_entry_the_reference_and_the_target(engine: Engine) -> None:
     reflection = engine.things.reflect("my bag at the station", "my bag at the station")
     assert reflection is not None
-    assert reflection.thing.photos == ("b1", "b2") and reflection.reference in ("b1", "b2")
-    assert reflection.summary == (("red", 2), ("canvas", 2)) and reflection.confirmed == ("red", "canvas")
+    assert reflection.thing.photos == ("b1", "b2")
+    assert reflection.reference in ("b1", "b2")
+    assert reflection.summary == (("red", 2), ("canvas", 2))
+    assert reflection.confirmed == ("red", "canvas")
     assert reflection.lines[0].endswith(": red (2), canvas (2)")
     assert reflection.target == "This photo shows my bag at the station, my red canvas bag."
     answer = engine.search("my bag at the station", 3, options=TEMPLATE)
@@ -92,15 +94,18 @@ def test_what_the_reference_confirms_narrows_the_target(tmp_path: Path) -> None:
     ]
     with engine_of(tmp_path, rows) as engine:
         reflection = engine.things.reflect("my bag", "my bag")
-    assert reflection is not None and reflection.reference in ("m1", "m2", "m3")
-    assert reflection.summary == (("red", 4), ("canvas", 1)) and reflection.confirmed == ("red",)
+    assert reflection is not None
+    assert reflection.reference in ("m1", "m2", "m3")
+    assert reflection.summary == (("red", 4), ("canvas", 1))
+    assert reflection.confirmed == ("red",)
     assert reflection.target == "This photo shows my bag, my red bag."
 
 
 def test_without_the_switch_or_without_a_thing_nothing_changes(engine: Engine) -> None:
     for query, options in (("my bag", SearchOptions()), ("clouds", TEMPLATE)):
         told, plain = engine.search(query, 3, options=options), engine.search(query, 3)
-        assert told.hits == plain.hits and told.trace.cues == plain.trace.cues
+        assert told.hits == plain.hits
+        assert told.trace.cues == plain.trace.cues
         assert "thing" not in told.hits[0].parts
 
 
@@ -119,7 +124,8 @@ def test_another_bank_may_name_photos_that_the_album_does_not_have(engine: Engin
         engine.album, [Thing(7, "bag", "red bag", Attributes(color="red"), ("foreign",), 2, 0, 0)]
     )
     reflection = engine.things.reflect("my bag", "my bag")
-    assert reflection is not None and reflection.reference is None
+    assert reflection is not None
+    assert reflection.reference is None
     assert engine.search("my bag", 3, options=TEMPLATE).hits
 
 
@@ -153,5 +159,6 @@ def test_the_language_model_may_only_use_words_that_are_there(answer: str, how: 
     )
     thing = Thing(1, "bag", "red bag", Attributes(color="red"), ("a",), 1, 0, 1)
     text, told = written(cast(Models, models), thing, "my bag: my red bag", memory)
-    assert how in told and asked
+    assert how in told
+    assert asked
     assert text == (answer if told == "llm" else "my bag: my red bag")

@@ -65,7 +65,9 @@ def test_a_photo_is_found_by_its_wall_clock(photo: Photo, tmp_path: Path) -> Non
         ms("2026-04-11T20:00"),
     )
     with Album.open(album_of(tmp_path / "a.gamer", [photo])) as album:
-        assert album.photo(0) == photo and album.times().tolist() == [photo.wall] and album.verify() == []
+        assert album.photo(0) == photo
+        assert album.times().tolist() == [photo.wall]
+        assert album.verify() == []
         for query in ("the evening of 11 April 2026", "on 11 April 2026", "yesterday evening", "yesterday"):
             assert inside(album, query), query
         for query in (
@@ -122,12 +124,14 @@ def test_offsets_with_seconds_work_up_to_the_end_of_the_calendar(
         f'{{"id": "p", "taken_at": "{wall}{offset}", "memories": [{{"source": "note", "text": "x"}}]}}'
     )
     photos = [item for item in scan(tmp_path / "a.jsonl") if isinstance(item, Photo)]
-    assert photos[0].wall is not None and 0 <= ms(wall) - photos[0].wall < 60_000
+    assert photos[0].wall is not None
+    assert 0 <= ms(wall) - photos[0].wall < 60_000
     with Album.open(album_of(tmp_path / "a.gamer", photos)) as album:
         assert album.verify() == []
         export_jsonl(album, tmp_path / "b.jsonl")
     (again,) = scan(tmp_path / "b.jsonl")
-    assert isinstance(again, Photo) and (again.taken_at, again.utc_offset) == (
+    assert isinstance(again, Photo)
+    assert (again.taken_at, again.utc_offset) == (
         photos[0].taken_at,
         photos[0].utc_offset,
     )
@@ -155,9 +159,8 @@ def test_verify_reports_an_invalid_offset(tmp_path: Path, bad: str) -> None:
     db.close()
     with Album.open(path) as album:
         problems = album.verify()
-    assert any("an invalid UTC offset" in problem for problem in problems) and any(
-        "checksum" in problem for problem in problems
-    )
+    assert any("an invalid UTC offset" in problem for problem in problems)
+    assert any("checksum" in problem for problem in problems)
 
 
 def test_merging_takes_a_time_together_with_its_offset() -> None:
@@ -165,7 +168,8 @@ def test_merging_takes_a_time_together_with_its_offset() -> None:
     assert merge_scanned(Photo("1", "/p"), stored) == stored
     assert merge_scanned(Photo("1", "/p", 7), stored) == Photo("1", "/p", 7)
     older = Photo("1", "/p", 5, "offset")  # of a version 1 album, which had no such column
-    assert differs(merge_scanned(stored, older), older) and merge_scanned(stored, older) == stored
+    assert differs(merge_scanned(stored, older), older)
+    assert merge_scanned(stored, older) == stored
 
 
 @pytest.mark.slow

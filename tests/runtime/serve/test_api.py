@@ -40,34 +40,40 @@ def refused(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
-    assert (
-        set(body) == {"type", "title", "status", "detail", "code", "given"}
-        and body["status"] == status
-        and body["detail"]
-        and "\n" not in body["detail"]
-    )
+    assert set(body) == {"type", "title", "status", "detail", "code", "given"}
+    assert body["status"] == status
+    assert body["detail"]
+    assert "\n" not in body["detail"]
     return str(body["detail"])
 
 
 def test_a_search_answers_with_photos_reasons_layers_and_the_walk(client: TestClient, engine: Engine) -> None:
     result = search(client, "coffee I photographed last spring", k=3)
     hits, trace = result["answer"]["hits"], result["answer"]["trace"]
-    assert hits[0]["id"] == "coffee" and hits[0]["path"] == "coffee.png" and len(hits) <= 3
+    assert hits[0]["id"] == "coffee"
+    assert hits[0]["path"] == "coffee.png"
+    assert len(hits) <= 3
     assert hits[0]["score"] == pytest.approx(sum(hits[0]["parts"].values()), abs=0.01)
-    assert trace["milliseconds"] and all(value >= 0 for value in trace["milliseconds"].values())
-    assert trace["left"]["album"] == len(engine.album) and trace["cubes"][0]["start"] is not None
+    assert trace["milliseconds"]
+    assert all(value >= 0 for value in trace["milliseconds"].values())
+    assert trace["left"]["album"] == len(engine.album)
+    assert trace["cubes"][0]["start"] is not None
     shown, nodes = {hit["row"] for hit in hits}, {node["row"] for node in result["subgraph"]["entities"]}
     for entity, row in result["subgraph"]["mentions"]:
-        assert entity in nodes and row in shown
+        assert entity in nodes
+        assert row in shown
     likely, here = [hit["probability"] for hit in hits], result["answer"]["presence"]
     # Each by itself: several photos may be meant.
-    assert likely == sorted(likely, reverse=True) and all(0 <= p <= 1 for p in (*likely, here))
+    assert likely == sorted(likely, reverse=True)
+    assert all(0 <= p <= 1 for p in (*likely, here))
     assert result["doubtful"] is (here < 0.5)
-    assert nodes and all(set(e["photos"]) <= shown for e in trace["entities"])
+    assert nodes
+    assert all(set(e["photos"]) <= shown for e in trace["entities"])
 
 
 def test_the_options_of_the_api_are_those_of_the_engine(client: TestClient) -> None:
-    assert get_args(Mode) == MODES and get_args(Refine) == REFINEMENTS
+    assert get_args(Mode) == MODES
+    assert get_args(Refine) == REFINEMENTS
     assert search(client, "my cat", mode="paper", refine="off")["answer"]["trace"]["refined_by"] == "off"
     assert len(search(client, "photo", k=19)["answer"]["hits"]) == 19
 
@@ -76,13 +82,13 @@ def test_relations_are_ordered_pairs_of_the_given_entities(engine: Engine) -> No
     """Such a relation links, for example, a price to its thing."""
     album = engine.album
     links = album.entity_links(range(album.stats().entities))
-    assert links and all(a < b for a, b in links) and len(set(links)) == len(links)
+    assert links
+    assert all(a < b for a, b in links)
+    assert len(set(links)) == len(links)
     a, b = links[0]
-    assert (
-        album.entity_links([b, a]) == [(a, b)]
-        and album.entity_links([a]) == []
-        and album.entity_links([]) == []
-    )
+    assert album.entity_links([b, a]) == [(a, b)]
+    assert album.entity_links([a]) == []
+    assert album.entity_links([]) == []
 
 
 @pytest.mark.parametrize("query", ["", " \t\n", "\x00\x01\x1f", "\x1c\x1d", "\u00a0"])
@@ -148,23 +154,23 @@ def test_a_text_body_as_another_site_could_post_is_refused(client: TestClient) -
 def test_a_photo_its_thumbnail_and_its_original_can_be_fetched(client: TestClient, engine: Engine) -> None:
     row = engine.album.row_of("coffee")
     photo = client.get(f"/api/v1/photos/{row}").json()
-    assert photo["id"] == "coffee" and photo["name"] == "coffee.png" and photo["here"] and photo["memories"]
+    assert photo["id"] == "coffee"
+    assert photo["name"] == "coffee.png"
+    assert photo["here"]
+    assert photo["memories"]
     thumbnail = client.get(f"/api/v1/photos/{row}/thumbnail")
-    assert (
-        thumbnail.headers["content-type"] == "image/webp"
-        and max(Image.open(io.BytesIO(thumbnail.content)).size) == 320
-    )
+    assert thumbnail.headers["content-type"] == "image/webp"
+    assert max(Image.open(io.BytesIO(thumbnail.content)).size) == 320
     again = client.get(
         f"/api/v1/photos/{row}/thumbnail", headers={"if-none-match": thumbnail.headers["etag"]}
     )
-    assert again.status_code == 304 and not again.content
+    assert again.status_code == 304
+    assert not again.content
     original = client.get(f"/api/v1/photos/{row}/image")
     path = engine.album.photo(row).path
-    assert (
-        path is not None
-        and original.content == Path(path).read_bytes()
-        and original.headers["content-type"] == "image/png"
-    )
+    assert path is not None
+    assert original.content == Path(path).read_bytes()
+    assert original.headers["content-type"] == "image/png"
     assert original.headers["content-disposition"].startswith("inline")
 
 
@@ -172,9 +178,12 @@ def test_similar_photos_are_those_of_the_engine_without_folders(client: TestClie
     answer = client.get("/api/v1/similar", params={"photo": "chelsea", "k": 3}).json()
     expected = similar(engine.album, engine.album.row_of("chelsea"), 3)
     assert [photo["id"] for photo in answer["photos"]] == [photo.id for photo in expected.photos]
-    assert answer["asked"]["id"] == "chelsea" and answer["channel"] == "image" and len(answer["photos"]) == 3
+    assert answer["asked"]["id"] == "chelsea"
+    assert answer["channel"] == "image"
+    assert len(answer["photos"]) == 3
     cosines = [photo["cosine"] for photo in answer["photos"]]
-    assert cosines == sorted(cosines, reverse=True) and answer["asked"]["path"] == "chelsea.png"
+    assert cosines == sorted(cosines, reverse=True)
+    assert answer["asked"]["path"] == "chelsea.png"
     assert len(client.get("/api/v1/similar?photo=chelsea").json()["photos"]) == 12
 
 
@@ -259,7 +268,8 @@ def test_stats_and_overview_count_every_photo_and_health_is_ok(client: TestClien
         client.get("/api/v1/overview").json(),
         len(engine.album),
     )
-    assert stats["photos"] == n and stats["examples"]
+    assert stats["photos"] == n
+    assert stats["examples"]
     assert sum(month["photos"] for month in overview["months"]) + overview["undated"] == n
     assert sum(place["photos"] for place in overview["places"]) + overview["unplaced"] == n
     assert {"Amsterdam", "Vienna", "Beijing"} <= {place["name"] for place in overview["places"]}
@@ -327,12 +337,10 @@ def test_a_session_is_a_cookie_that_scripts_cannot_read(engine: Engine) -> None:
     refused(guarded.post("/api/v1/session", headers={"authorization": "Bearer wrong-wrong-wrong"}), 401)
     opened = guarded.post("/api/v1/session", headers={"authorization": f"Bearer {TOKEN}"})
     cookie = opened.headers["set-cookie"].lower()
-    assert (
-        opened.status_code == 204
-        and "httponly" in cookie
-        and "samesite=strict" in cookie
-        and TOKEN not in cookie
-    )
+    assert opened.status_code == 204
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert TOKEN not in cookie
     assert (
         guarded.post("/api/v1/search", json={"query": "my cat", "k": 1}).json()["answer"]["hits"][0]["id"]
         == "chelsea"
@@ -350,7 +358,8 @@ def test_an_internal_failure_is_one_line_without_its_details(
         create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
     )
     answer = failing.post("/api/v1/search", json={"query": "cat"})
-    assert "secret" not in refused(answer, 500) and answer.headers["x-content-type-options"] == "nosniff"
+    assert "secret" not in refused(answer, 500)
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_what_is_opened_is_noted_only_where_it_is_kept(client: TestClient, engine: Engine) -> None:

@@ -96,18 +96,25 @@ class Raising:
 
 def test_the_steps_come_in_lines_and_the_answer_in_the_last(client: TestClient, engine: Engine) -> None:
     *steps, end = lines(client.post("/api/v1/ask", json={"question": FIRST, "as": "set", "now": NOON}))
-    assert len(steps) >= 2 and steps[0]["tool"] == "search" and "breakfast" in steps[0]["arguments"]["text"]
+    assert len(steps) >= 2
+    assert steps[0]["tool"] == "search"
+    assert "breakfast" in steps[0]["arguments"]["text"]
     for used, step in enumerate(steps, 1):
         assert set(step) == {
             *("thought", "tool", "arguments", "found", "items", "note", "error", "ms", "left"),
         }
-        assert step["thought"] and step["ms"] >= 0 and step["error"] == ""
+        assert step["thought"]
+        assert step["ms"] >= 0
+        assert step["error"] == ""
         assert step["left"] == {"calls": 25 - used, "views": 5, "turns": 30 - used}
         assert len(step["items"]) == min(ask.PREVIEWED, step["found"])
         for item in step["items"]:
-            assert item["id"] == engine.album.photo(item["row"]).id and item["ref"].startswith("img_")
-    assert end["ended"] == "answer" and set(end["answer"]) == {"sentence", "found", "photos", "items"}
-    assert end["answer"]["found"] and end["answer"]["photos"] == len(end["answer"]["items"]) == 1
+            assert item["id"] == engine.album.photo(item["row"]).id
+            assert item["ref"].startswith("img_")
+    assert end["ended"] == "answer"
+    assert set(end["answer"]) == {"sentence", "found", "photos", "items"}
+    assert end["answer"]["found"]
+    assert end["answer"]["photos"] == len(end["answer"]["items"]) == 1
 
 
 def test_a_sentence_is_the_answer_where_it_is_asked_for(client: TestClient) -> None:
@@ -162,7 +169,9 @@ def test_an_error_after_the_first_step_is_the_last_line(
     monkeypatch.setitem(minds.MINDS, "rules", Raising(error))
     step, end = lines(client.post("/api/v1/ask", json={"question": "cat"}))
     assert step["thought"] == "Look."
-    assert end["ended"] == said and end["answer"]["found"] is False and end["answer"]["items"] == []
+    assert end["ended"] == said
+    assert end["answer"]["found"] is False
+    assert end["answer"]["items"] == []
 
 
 def test_an_error_before_the_first_step_has_a_status(
@@ -185,7 +194,9 @@ def test_an_album_that_cannot_be_read_has_a_status(
 def test_a_task_without_end_ends_with_its_budget(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(minds.MINDS, "rules", Scripted())
     *steps, end = lines(client.post("/api/v1/ask", json={"question": "cat"}))
-    assert len(steps) == 25 and end["ended"] == "budget" and not end["answer"]["found"]
+    assert len(steps) == 25
+    assert end["ended"] == "budget"
+    assert not end["answer"]["found"]
     assert end["answer"]["photos"] > 0
 
 
@@ -193,7 +204,8 @@ def test_no_line_names_a_folder(client: TestClient, engine: Engine) -> None:
     folder = str(Path(str(engine.album.photo(0).path)).parent)
     for end in ("set", "sentence"):
         text = client.post("/api/v1/ask", json={"question": FIRST, "as": end}).text
-        assert folder not in text and str(engine.album.path) not in text
+        assert folder not in text
+        assert str(engine.album.path) not in text
 
 
 def test_the_guard_stands_before_a_question(engine: Engine) -> None:
@@ -208,7 +220,8 @@ def test_the_guard_stands_before_a_question(engine: Engine) -> None:
         detail(guarded.post("/api/v1/ask", json=asked, headers={**bearer, **headers}), status)
     detail(guarded.post("/api/v1/ask", content=b"x" * (MAX_BODY + 1), headers=bearer), 413)
     answer = guarded.post("/api/v1/ask", json=asked, headers=bearer)
-    assert lines(answer) and answer.headers["cache-control"] == "no-store"
+    assert lines(answer)
+    assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -228,9 +241,11 @@ def test_the_work_ends_when_the_client_goes_away(engine: Engine, monkeypatch: py
         body = json.dumps({"question": "my cat"})
         connection.request("POST", "/api/v1/ask", body, {"content-type": "application/json"})
         first = connection.getresponse().readline()  # comes while the work goes on
-        assert json.loads(first)["tool"] == "search" and not mind.closed.is_set()
+        assert json.loads(first)["tool"] == "search"
+        assert not mind.closed.is_set()
         connection.close()
-        assert mind.closed.wait(10) and mind.turns < 25
+        assert mind.closed.wait(10)
+        assert mind.turns < 25
         # Its place is free again: the server answers the next question.
         connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
         connection.request("POST", "/api/v1/ask", body, {"content-type": "application/json"})
@@ -269,12 +284,14 @@ def test_the_work_is_told_to_stop_and_its_thread_is_waited_for() -> None:
             time.sleep(0.01)
         ended.set() if gone.is_set() else None
 
-    assert disconnecting(work) == [] and ended.is_set()
+    assert disconnecting(work) == []
+    assert ended.is_set()
 
 
 def test_who_goes_while_waiting_for_a_place_never_takes_it() -> None:
     started = threading.Event()
-    assert disconnecting(lambda *_: started.set(), taken=True) == [] and not started.is_set()
+    assert disconnecting(lambda *_: started.set(), taken=True) == []
+    assert not started.is_set()
 
 
 # The page
@@ -321,7 +338,8 @@ def test_a_question_is_asked_with_keys_and_its_photos_open(page: Page, served: s
     page.wait(ANSWERED)
     assert "how=ask" in page.ask("location.search")
     said = page.ask("[...document.querySelectorAll('#steps-said[aria-live] p')].map((p) => p.textContent)")
-    assert len(said) == page.ask(STEPS) and said[0].startswith("Step 1: Find the anchor")
+    assert len(said) == page.ask(STEPS)
+    assert said[0].startswith("Step 1: Find the anchor")
     page.press("ArrowDown")
     page.press("Enter")
     page.wait("document.querySelector('#viewer[open] dl')")
@@ -355,7 +373,8 @@ def test_stop_ends_the_work_and_keeps_the_steps(
         page.wait(ENDED)
         assert mind.closed.wait(10)
         steps = page.ask(STEPS)
-        assert steps >= 2 and page.ask("document.querySelector('#stop').hidden")
+        assert steps >= 2
+        assert page.ask("document.querySelector('#stop').hidden")
         assert page.ask("document.querySelector('#status').textContent") == f"Stopped after {steps} steps."
         assert page.ask("document.activeElement.id") == "photos"
         time.sleep(1)
@@ -439,7 +458,9 @@ def test_the_toolbox_of_a_question_is_its_own(client: TestClient, monkeypatch: p
     monkeypatch.setattr("gamer.runtime.agent.toolbox.Toolbox", Kept)
     for _ in range(2):
         lines(client.post("/api/v1/ask", json={"question": FIRST}))
-    assert len(made) == 2 and made[0].subsets and made[0].subsets is not made[1].subsets
+    assert len(made) == 2
+    assert made[0].subsets
+    assert made[0].subsets is not made[1].subsets
 
 
 def test_a_finished_mind_has_no_photos_beyond_those_shown(
@@ -455,5 +476,8 @@ def test_a_finished_mind_has_no_photos_beyond_those_shown(
     monkeypatch.setitem(minds.MINDS, "rules", lambda *_: All())
     monkeypatch.setattr(ask, "MAX_PHOTOS", 5)
     thought, end = lines(client.post("/api/v1/ask", json={"question": "all"}))
-    assert thought["tool"] is None and thought["left"] is None and thought["found"] == 0
-    assert end["answer"]["photos"] == len(engine.album) and len(end["answer"]["items"]) == 5
+    assert thought["tool"] is None
+    assert thought["left"] is None
+    assert thought["found"] == 0
+    assert end["answer"]["photos"] == len(engine.album)
+    assert len(end["answer"]["items"]) == 5

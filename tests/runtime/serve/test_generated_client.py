@@ -34,8 +34,11 @@ def test_a_client_generated_from_the_schema_searches_and_is_refused(
     similar: Any = importlib.import_module("gamer_client.api.search.similar_photos")
     with package.Client(base_url=served) as client:
         found = search.sync(client=client, body=models.SearchRequest(query="my cat", k=3))
-        assert found.answer.hits[0].id == "chelsea" and len(found.answer.hits) == 3
+        assert found.answer.hits[0].id == "chelsea"
+        assert len(found.answer.hits) == 3
         alike = similar.sync(client=client, photo="chelsea", k=4)
-        assert len(alike.photos) == 4 and alike.asked.id == "chelsea"
+        assert len(alike.photos) == 4
+        assert alike.asked.id == "chelsea"
         refused = similar.sync_detailed(client=client, photo="nowhere")
-        assert refused.status_code == 404 and refused.parsed.detail.startswith("no photo")
+        assert refused.status_code == 404
+        assert refused.parsed.detail.startswith("no photo")

@@ -85,7 +85,9 @@ def refused(answer: Any, status: int, album: Path) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = str(answer.json()["detail"])
-    assert detail and "\n" not in detail and str(album.parent) not in detail
+    assert detail
+    assert "\n" not in detail
+    assert str(album.parent) not in detail
     return detail
 
 
@@ -120,12 +122,14 @@ def test_a_memory_is_added_corrected_and_forgotten(client: TestClient, own_album
     first = add(client, "Porto", kind="core", key="home")
     second = client.patch(f"{MEMORIES}/{first}", json={"text": "Lisbon"}).json()["id"]
     known = client.get(f"{MEMORIES}/{second}").json()
-    assert known["memory"]["text"] == "Lisbon" and known["memory"]["origin"] == "person"
+    assert known["memory"]["text"] == "Lisbon"
+    assert known["memory"]["origin"] == "person"
     assert [other["text"] for other in known["others"]] == ["Porto"]
     shared = add(client, "tea", share=True)
     assert client.get(f"{MEMORIES}/{shared}").json()["memory"]["sharing"] == "high"
     gone = client.delete(f"{MEMORIES}/{second}").json()
-    assert gone["memories"] == [second] and gone["turns"] == []
+    assert gone["memories"] == [second]
+    assert gone["turns"] == []
     refused(client.delete(f"{MEMORIES}/{second}"), 404, own_album)
     # The value before is not true again.
     assert listed(client, "core") == []
@@ -141,10 +145,13 @@ def test_forgetting_takes_along_what_it_was_drawn_from_and_what_was_drawn_from_t
     log.add("the harbour", "a.jpg")
     home = next(one for one in listed(client, "core") if one["key"] == "home")
     gone = client.delete(f"{MEMORIES}/{home['id']}").json()
-    assert gone["turns"] == ["t1"] and home["id"] in gone["memories"] and len(gone["memories"]) == 3
+    assert gone["turns"] == ["t1"]
+    assert home["id"] in gone["memories"]
+    assert len(gone["memories"]) == 3
     kinds = ("core", "semantic", "episodic", "procedural")
     left = json.dumps([listed(client, kind, past="true") for kind in kinds])
-    assert "Porto" not in left and "tea" in left
+    assert "Porto" not in left
+    assert "tea" in left
     assert [entry.query for entry in log.read()] == ["the harbour"]
 
 
@@ -158,7 +165,8 @@ def test_bytes_that_the_open_album_holds_are_erased_when_the_server_stops(own_al
     live.close()
     assert memories.sweep() == ""
     files = [one for one in own_album.parent.iterdir() if one.name.startswith("a.gamer")]
-    assert own_album in files and not [one for one in files if secret.encode() in one.read_bytes()]
+    assert own_album in files
+    assert not [one for one in files if secret.encode() in one.read_bytes()]
 
 
 def test_hostile_text_is_kept_as_words(client: TestClient, own_album: Path) -> None:

@@ -52,11 +52,13 @@ def client(live: LiveAlbum) -> TestClient:
 
 def test_people_are_listed_those_seen_most_first_with_a_face_to_look_at(client: TestClient) -> None:
     found = client.get("/api/v1/people").json()
-    assert found["searched"] and found["rest"] == 1
+    assert found["searched"]
+    assert found["rest"] == 1
     assert [(one["name"], one["faces"], one["photos"]) for one in found["people"]] == [(None, 2, 2)] * 2
     for one, colour in zip(found["people"], (RED, GREEN), strict=True):
         answer = client.get(f"/api/v1/faces/{one['face']}")
-        assert answer.headers["content-type"] == "image/webp" and "etag" in answer.headers
+        assert answer.headers["content-type"] == "image/webp"
+        assert "etag" in answer.headers
         image = Image.open(io.BytesIO(answer.content)).convert("RGB")
         assert image.size == (192, 192)
         middle = np.asarray(image, np.int16)[96, 60 if colour == RED else 130]
@@ -68,11 +70,13 @@ def test_people_are_listed_those_seen_most_first_with_a_face_to_look_at(client: 
 def test_a_name_is_found_at_once_and_one_that_does_not_fit_is_refused_in_words(client: TestClient) -> None:
     first, second = (one["id"] for one in client.get("/api/v1/people").json()["people"])
     named = client.put(f"/api/v1/people/{first}/name", json={"name": " Anna  B "})
-    assert named.status_code == 200 and named.json()["name"] == "Anna B"
+    assert named.status_code == 200
+    assert named.json()["name"] == "Anna B"
     assert client.get("/api/v1/timeline", params={"person": "Anna B"}).json()["total"] == 2
     for text in ("Anna B", "Anna, Ben", "p7"):
         refused = client.put(f"/api/v1/people/{second}/name", json={"name": text})
-        assert refused.status_code == 422 and "/" not in refused.json()["detail"], text
+        assert refused.status_code == 422, text
+        assert "/" not in refused.json()["detail"], text
     assert client.put("/api/v1/people/p99/name", json={"name": "Cleo"}).status_code == 404
     assert client.put(f"/api/v1/people/{second}/name", json={"name": "x" * 81}).status_code == 422
 
@@ -81,10 +85,12 @@ def test_people_are_made_one_and_taken_apart(client: TestClient) -> None:
     first, second = (one["id"] for one in client.get("/api/v1/people").json()["people"])
     assert client.post(f"/api/v1/people/{first}/merged", json={"others": [second]}).json()["faces"] == 4
     faces = client.get(f"/api/v1/people/{first}").json()["faces"]
-    assert len(faces) == 4 and {face["row"] for face in faces} == {0, 1, 2}
+    assert len(faces) == 4
+    assert {face["row"] for face in faces} == {0, 1, 2}
     apart = [face["id"] for face in faces[:1]]
     other = client.post(f"/api/v1/people/{first}/split", json={"faces": apart}).json()
-    assert other["id"] != first and other["faces"] == 1
+    assert other["id"] != first
+    assert other["faces"] == 1
     assert client.post(f"/api/v1/people/{first}/split", json={"faces": [999]}).status_code == 422
     assert client.post(f"/api/v1/people/{first}/split", json={"faces": []}).status_code == 422
 
@@ -104,7 +110,8 @@ def test_a_forgotten_face_is_shown_no_more_and_its_bytes_go_when_the_album_is_cl
     assert memories.sweep() == ""
     assert b"Zacharias" not in place.read_bytes()
     found = reading.read(place)
-    assert found is not None and len(found.faces) == 3
+    assert found is not None
+    assert len(found.faces) == 3
 
 
 def test_an_album_in_which_nobody_was_looked_for_says_so(own_album: Path) -> None:
@@ -145,7 +152,8 @@ def test_people_are_named_merged_split_and_forgotten_on_the_page(
         )
         page.picture(shots / f"person-{width}.png")
         box = page.ask("document.querySelector('#person').getBoundingClientRect().toJSON()")
-        assert box["left"] >= 0 and box["right"] <= width
+        assert box["left"] >= 0
+        assert box["right"] <= width
         page.ask("document.querySelector('#person-text').focus()")
         page.type("Anna")
         page.press("Enter")

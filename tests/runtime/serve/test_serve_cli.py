@@ -27,11 +27,9 @@ def fails(*args: str, **environment: str) -> str:
     done = subprocess.run(
         [*SERVE, *args], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
     )
-    assert (
-        done.returncode == 1
-        and len(done.stderr.strip().splitlines()) == 1
-        and done.stderr.startswith("gamer serve: ")
-    ), done.stderr
+    assert done.returncode == 1, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("gamer serve: "), done.stderr
     return done.stderr
 
 
@@ -77,7 +75,8 @@ def test_a_bundle_alone_answers_as_openais_api_does(chat_bundle: Path, named: tu
             assert "Paris" in json.load(answer)["choices"][0]["message"]["content"]
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
-        assert process.returncode == 0 and errors.strip() == "gamer serve: stopped"
+        assert process.returncode == 0
+        assert errors.strip() == "gamer serve: stopped"
     finally:
         process.kill()
         process.wait(10)
@@ -166,7 +165,8 @@ def test_the_server_searches_on_loopback_alone_and_stops_cleanly(
         urlopen(Request(f"{memories}/{row}", method="DELETE"), timeout=60).close()
         process.send_signal(stop)
         _, errors = process.communicate(timeout=30)
-        assert process.returncode == 0 and errors.strip() == "gamer serve: stopped"
+        assert process.returncode == 0
+        assert errors.strip() == "gamer serve: stopped"
         assert not [path for path in tmp_path.iterdir() if secret.encode() in path.read_bytes()]
     finally:
         process.kill()

@@ -40,9 +40,11 @@ def test_what_is_said_is_remembered_and_answered_in_the_same_conversation(
     client: TestClient, own_album: Path
 ) -> None:
     *_, first = say(client, "I live in Porto.")
-    assert first["text"] == "Noted." and first["failed"] == ""
+    assert first["text"] == "Noted."
+    assert first["failed"] == ""
     *pieces, end = say(client, "Where do I live?", chat=first["chat"])
-    assert "Porto" in end["text"] and end["text"] == "".join(line["piece"] for line in pieces)
+    assert "Porto" in end["text"]
+    assert end["text"] == "".join(line["piece"] for line in pieces)
     assert end["chat"] == first["chat"]
     with MemoryStore.open(own_album, write=False) as store:
         turns = store.all_turns()
@@ -57,7 +59,8 @@ def test_an_answer_names_its_memories_and_a_photo_can_be_spoken_of(
     *_, end = say(client, "Where is my blue mug?", chat=first["chat"], plain=True)
     assert 0 in end["photos"]
     (memory,) = end["memories"]
-    assert memory["text"] == "This is my blue mug." and memory["kind"] == "semantic"
+    assert memory["text"] == "This is my blue mug."
+    assert memory["kind"] == "semantic"
     assert client.get(f"/api/v1/memories/{memory['id']}").json()["memory"]["text"] == memory["text"]
     with MemoryStore.open(own_album, write=False) as store:
         ((_, named),) = store.objects()
@@ -66,7 +69,8 @@ def test_an_answer_names_its_memories_and_a_photo_can_be_spoken_of(
 
 def test_a_photo_that_is_not_there_cannot_be_spoken_of(client: TestClient, own_album: Path) -> None:
     answer = client.post(TALK, json={"text": "This is my mug.", "photos": [99]})
-    assert answer.status_code == 404 and "99" in answer.json()["detail"]
+    assert answer.status_code == 404
+    assert "99" in answer.json()["detail"]
     assert client.post(TALK, json={"text": "This is my mug.", "photos": [-1]}).status_code == 422
     with MemoryStore.open(own_album, write=False) as store:
         assert store.all_turns() == []
@@ -74,7 +78,8 @@ def test_a_photo_that_is_not_there_cannot_be_spoken_of(client: TestClient, own_a
 
 def test_a_question_about_photos_is_answered_by_the_tools(client: TestClient) -> None:
     *_, end = say(client, "How many photos are there?", plain=True)
-    assert end["text"] and end["memories"] == []
+    assert end["text"]
+    assert end["memories"] == []
 
 
 def test_what_cannot_be_stored_is_said_in_the_last_line(
@@ -86,7 +91,8 @@ def test_what_cannot_be_stored_is_said_in_the_last_line(
         *_, end = say(client, "I live in Porto.")
     finally:
         lock.release()
-    assert end["text"] == "Noted." and "another program is writing" in end["failed"]
+    assert end["text"] == "Noted."
+    assert "another program is writing" in end["failed"]
     assert str(own_album.parent) not in end["failed"]
 
 
@@ -98,7 +104,8 @@ def test_a_failure_before_the_first_piece_has_a_status_of_its_own(
 
     monkeypatch.setattr(Conversation, "say", broken)
     answer = client.post(TALK, json={"text": "hello"})
-    assert answer.status_code == 500 and "secret" not in answer.text
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
 
 
 def test_a_turn_that_does_not_fit_is_refused(client: TestClient) -> None:

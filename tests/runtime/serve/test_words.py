@@ -126,7 +126,8 @@ def test_every_problem_of_the_server_has_its_message_with_the_values_that_are_gi
     )
     for call in calls:
         code = call.args[1]
-        assert isinstance(code, ast.Constant) and isinstance(code.value, str)
+        assert isinstance(code, ast.Constant)
+        assert isinstance(code.value, str)
         raised[f"problem.{code.value}"] = {key.arg or "" for key in call.keywords}
     said = {key: message for key, message in messages("en").items() if key.startswith("problem.")}
     assert raised.keys() == said.keys()
@@ -175,8 +176,11 @@ def test_the_address_or_the_browser_chooses_the_language(
 
 def test_the_server_answers_in_the_language_that_the_browser_wants(client: TestClient) -> None:
     answer = client.get("/", headers={"accept-language": "fr-CH, fr;q=0.9"})
-    assert answer.headers["content-language"] == "fr" and answer.headers["vary"] == "accept-language"
-    assert '<html lang="fr">' in answer.text and "Votre album" in answer.text and "{{" not in answer.text
+    assert answer.headers["content-language"] == "fr"
+    assert answer.headers["vary"] == "accept-language"
+    assert '<html lang="fr">' in answer.text
+    assert "Votre album" in answer.text
+    assert "{{" not in answer.text
     assert '<html lang="ru">' in client.get("/?lang=ru", headers={"accept-language": "fr"}).text
     said = client.get("/api/v1/stats?lang=de").json()["examples"]
     assert said[-1] == "Sommer 2026"
@@ -191,7 +195,8 @@ def test_a_message_cannot_end_the_block_that_it_is_in(monkeypatch: pytest.Monkey
         text = words.page("en").decode()
     finally:
         words.page.cache_clear()
-    assert "</script><b>" not in text and "&lt;/script&gt;&lt;b&gt;" in text
+    assert "</script><b>" not in text
+    assert "&lt;/script&gt;&lt;b&gt;" in text
 
 
 # What the album says, whatever the language: names, memories.
@@ -291,7 +296,9 @@ def test_the_suggested_queries_are_understood_in_their_language(
     assert len(said) == len(set(said)) > 3
     for query in said:
         answer = client.post("/api/v1/search", json={"query": query}).json()["answer"]
-        assert answer["trace"]["cues"] and answer["hits"] and answer["presence"] > 0.9, query
+        assert answer["trace"]["cues"], query
+        assert answer["hits"], query
+        assert answer["presence"] > 0.9, query
 
 
 def test_suggested_queries_are_what_was_written_and_other_labels_come_last(

@@ -60,7 +60,8 @@ def test_the_model_reads_the_wishes_quoted_after_its_task(store: MemoryStore) ->
     talk = Talk(store, model=model)
     talk.say("Be more formal.", "Call me Jo.", "I live in Porto.", "Where do I live?")
     task, manner, *_ = model.read.splitlines()
-    assert task.startswith("You answer the owner") and "“Be more formal”, “call me Jo”" in manner
+    assert task.startswith("You answer the owner")
+    assert "“Be more formal”, “call me Jo”" in manner
     assert "style" in manner
 
 
