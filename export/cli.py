@@ -638,7 +638,7 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
 def _role(context: click.Context, parameter: click.Parameter, role: str | None) -> str | None:
     """Refuses what is no component: most likely BUNDLE, which --layers takes for its ROLE."""
     if role is not None and role not in ("all", *ROLES):
-        raise click.BadParameter(f"{role!r} is no component: write BUNDLE first, or a role of it")
+        raise click.BadParameter(f"{role!r} is not a component: write BUNDLE first, or a role of it")
     return role
 
 

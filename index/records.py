@@ -89,7 +89,7 @@ class Photo(Details):
 
 
 @dataclass(frozen=True)
-class KnownPhoto:
+class IndexedPhoto:
     """A photo already in the album: the fields by which a folder scan recognises it."""
 
     id: str

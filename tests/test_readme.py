@@ -136,3 +136,23 @@ def test_the_readme_says_of_which_pictures_its_figure_of_the_image_encoder_is() 
     assert "the self-check's inputs on six kinds of processor" in row
     assert f"(the manifest's figure is of {len(fixtures.paths())} photographs)" in row
     assert len(json.loads((ROOT / "bench/results/processors.json").read_text())["rows"]) == 6
+
+
+def test_the_worked_examples_of_contributing_stand_in_the_code() -> None:
+    """But for the study, which is made up, and which the tests of the driver run."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    begin = page.index("### A field")
+    blocks = re.findall(
+        r"```(?:python|json|text)\n(.*?)```", page[begin : page.index("### A study")], re.DOTALL
+    )
+    files = (
+        "index/fields.py",
+        "export/recipe.py",
+        "export/checkpoints/catalogue.py",
+        "runtime/cues/cue_rules.json",
+        "tests/runtime/cues/test_parse.py",
+    )
+    code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files)
+    assert len(blocks) == 6
+    for line in "".join(blocks).splitlines():
+        assert line.strip().rstrip(",") in code, line

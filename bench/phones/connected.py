@@ -205,7 +205,7 @@ def _digest(app: Path) -> str:
     """
     program = app if app.is_file() else app / app.stem
     if not program.is_file():
-        raise RuntimeFailure(f"{app}: is no app; name an .apk, or an .app of Xcode, with --set app=PATH")
+        raise RuntimeFailure(f"{app}: not an app; name an .apk, or an .app of Xcode, with --set app=PATH")
     return mf.digest(program)[1]
 
 
@@ -241,7 +241,7 @@ def result(text: str, phone: str) -> Any:
     try:
         made = json.loads(text)
     except ValueError:
-        raise RuntimeFailure(f"{phone}: its measurement is no JSON: measure again") from None
+        raise RuntimeFailure(f"{phone}: its measurement is not JSON: measure again") from None
     if isinstance(made, dict) and "error" in made:
         raise RuntimeFailure(f"{phone}: the app could not measure: {str(made['error'])[:300]}")
     return made

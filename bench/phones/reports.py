@@ -141,9 +141,8 @@ def _foreign(raw: Any, given: Source, at: str) -> Imported:
     if "event_name" in first:
         return _etdump(raw, given)
     raise RuntimeFailure(
-        f"{at}: is no measurement of an app or of `bench latency`, and no report of llama-bench, AI "
-        f"Hub, Xcode "
-        "or ETDump: see bench/README.md"
+        f"{at}: neither a measurement of an app or of `bench latency`, nor a report of llama-bench, AI Hub, "
+        "Xcode or ETDump: see bench/README.md"
     )
 
 

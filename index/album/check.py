@@ -60,7 +60,7 @@ _INVARIANTS = (
         """SELECT count(*) FROM edges
         WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)""",
     ),
-    ("edges whose relation is no text", "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'"),
+    ("edges whose relation is not text", "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'"),
     (
         "entities merged into an entity that does not exist",
         "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)",

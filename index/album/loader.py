@@ -79,7 +79,7 @@ def photo_ids(db: apsw.Connection) -> list[str]:
     records: list[Any] = db.execute("SELECT row, id FROM photos ORDER BY row").fetchall()
     for at, (row, photo_id) in enumerate(records):
         if row != at or not isinstance(photo_id, str):
-            raise ValueError("photo rows are not 0..n-1, or an id is no text")
+            raise ValueError("photo rows are not 0..n-1, or an id is not text")
     return [photo_id for _, photo_id in records]
 
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from .. import clips
 from ..errors import IngestError
-from ..records import KnownPhoto, Photo
+from ..records import IndexedPhoto, Photo
 from .clips import clip_frames
 from .pixels import Size, load_pixels
 
 
-def load_photo(photo: Photo | KnownPhoto, least: Size | None = None) -> NDArray[np.uint8]:
+def load_photo(photo: Photo | IndexedPhoto, least: Size | None = None) -> NDArray[np.uint8]:
     """uint8 [H, W, 3], RGB, upright. Raises IngestError, also for a photo without a file.
 
     `least`: as load_pixels.

@@ -171,7 +171,7 @@ def _check(what: str, text: str, most: int, at: int) -> None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise UnfitMemory(f"a {what} that is no text (a lone surrogate): give valid Unicode") from None
+        raise UnfitMemory(f"a {what} with half a character (a lone surrogate): give valid Unicode") from None
     if size > most:
         raise UnfitMemory(f"a {what} of {size} bytes: give at most {most}")
     if not _EARLIEST <= at <= _LATEST:

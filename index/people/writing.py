@@ -17,7 +17,7 @@ from ..album.declarations.checksums import AMONG
 from ..album.declarations.face_tables import FACES, SEALED, SEALED_PEOPLE
 from ..errors import AlbumError
 from ..json_checked import Between, stored
-from ..records import KnownPhoto
+from ..records import IndexedPhoto
 from ..vectors.quantize import quantize
 from . import reading
 from .grouping import THRESHOLD, group
@@ -127,7 +127,7 @@ def note_written(db: apsw.Connection, texts: Mapping[str, Iterable[str]]) -> Non
 
 
 def carry(
-    db: apsw.Connection, path: Path, old: People, of_old: Sequence[KnownPhoto], now: Sequence[KnownPhoto]
+    db: apsw.Connection, path: Path, old: People, of_old: Sequence[IndexedPhoto], now: Sequence[IndexedPhoto]
 ) -> None:
     """Takes over the faces of the album that this one replaces, for the pictures that both have.
 

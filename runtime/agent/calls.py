@@ -15,15 +15,14 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from gamer.index.fields import FIELDS
 from gamer.index.json_checked import UNICODE, Between, Items, JsonError, Text, read_as
 
+from .. import defaults
 from ..errors import RuntimeFailure
 from ..texts import one_line
 
 MAX_TEXT = 4_000  # characters of an argument
 MAX_IDS = 200  # items of a list argument
-SHOWN = 20  # photos of a preview
-SEARCHED = 20  # photos that a search returns unless told otherwise
-MAX_RESULTS = 1_000
-VIEWED, VIEWED_OF_SET = 6, 20  # photos of one call of `view`: named one by one, or a subset
+SHOWN, SEARCHED, MAX_RESULTS = defaults.TOOL_SHOWN, defaults.TOOL_SEARCHED, defaults.MAX_HITS
+VIEWED, VIEWED_OF_SET = defaults.VIEWED, defaults.VIEWED_OF_SET
 SUBSET = r"([A-Za-z][A-Za-z0-9_-]{0,39})?"  # a name, or ""
 
 

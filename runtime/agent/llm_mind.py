@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .. import defaults
 from ..cues.quoted import pieces
 from ..models.language.grammar import Constraint, Grammar
 from ..models.language.llm import Request
@@ -36,13 +37,8 @@ from .loop import NOTHING, Act, Answer, End, Observation, Turns
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
-MAX_TURNS = 8  # actions of one task; a small model does not get better by going on
-SHOWN = 4  # photos of a result that the model reads
-MAX_MEMORY = 80  # characters of each
-MAX_NEW = 48  # tokens of an action
-# Slots of a decoder's cache from which on a full dialogue is replaced by notes. In a smaller cache, notes
-# displace the examples that a model works by: with 512, SmolLM2's F1 falls from 0.22 to 0.07 on 36 questions.
-LEAST_CACHE = 1_024
+MAX_TURNS, SHOWN, MAX_MEMORY = defaults.LLM_TURNS, defaults.LLM_SHOWN, defaults.LLM_MEMORY
+MAX_NEW, LEAST_CACHE = defaults.LLM_ACTION, defaults.LLM_LEAST_CACHE
 _CLAUSE = re.compile(r"\W*[,;:.!?]\W*|^\W+|\W+$")  # an argument begins and ends with a word
 _MARKS = re.compile(r"[<>|]+")
 _TURN = re.compile(r"(?=<\|im_start\|>user)")

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from .. import defaults
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.answer import photos
@@ -27,8 +28,7 @@ from .spans import Span
 from .toolbox import Toolbox
 
 Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
-_ANCHORS = 5  # photos that a search for an anchor shows
-_SOON = 24  # hours that "after" reaches when it names no number and no order
+_ANCHORS, _SOON = defaults.ANCHORS, defaults.SOON_HOURS
 _EVENT_UNITS = ("trip", "event")
 _WHERE = ("at", "from", "in", "near")
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+from .. import defaults
 from ..cues.calendar_days import DAY_MS
 from ..questions import clauses, quotations
 from ..questions.dates import said
@@ -18,11 +19,9 @@ from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
-EVIDENCE = 10  # photos that are read for an answer
-NEAREST = 3  # of these, photos to show beside it; and where nothing is sure
-LED = 3  # of these, photos that the question's relation to an anchor leads to
+EVIDENCE, NEAREST, LED = defaults.EVIDENCE, defaults.EVIDENCE_SHOWN, defaults.EVIDENCE_LED
 _CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
-PRINTED = 2_000  # characters of a text in a picture that are read
+PRINTED = defaults.PRINTED
 _DAYS = re.compile(r"\s*(?:on )?how many days\b", re.IGNORECASE)
 _WAS = re.compile(r"\b(?:was|were|did|had|last|first)\b", re.IGNORECASE)
 # Labels that only name an animal

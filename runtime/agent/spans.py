@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..cues.time_ranges import merged
-from ..search.asked_facts import none_of, says_nothing_else
 from ..search.engine import Engine
+from ..search.query_facts import none_of, says_nothing_else
 from ..wall_time import iso
 
 

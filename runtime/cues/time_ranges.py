@@ -40,7 +40,7 @@ class TimeCue:
 
 
 @dataclass(frozen=True)
-class FoundTimes:
+class TimeReading:
     """The time cues of a text, and the spans inside them that stay in the text (holiday names)."""
 
     cues: tuple[TimeCue, ...]
@@ -153,11 +153,11 @@ class _Reading:
     used: int = 1
 
 
-def find_times(text: str, ctx: TimeContext) -> FoundTimes:
+def find_times(text: str, ctx: TimeContext) -> TimeReading:
     """The time cues of a text, and the spans inside them that should stay in the text."""
     expressions = atoms(text, ctx)
     if not expressions:
-        return FoundTimes((), ())
+        return TimeReading((), ())
     flat = flatten(text)
     reads: list[_Reading] = []
     i = 0
@@ -182,7 +182,7 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         for r in reads
         for s, e in r.spans
     ]
-    return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
+    return TimeReading(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
 
 def _of_thing(flat: str, read: _Reading, first: int) -> bool:

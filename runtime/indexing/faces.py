@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gamer.index import AlbumError, AlbumWriter, IngestError, Size, Skip, load_photo
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People
-from gamer.index.records import KnownPhoto
+from gamer.index.records import IndexedPhoto
 
 from ..errors import RuntimeFailure
 from ..models.faces import SEARCHED, FaceReader
@@ -86,14 +86,14 @@ def carry(old: Path, working: Path, writer: AlbumWriter) -> bool:
         if people is None:
             return False
         with Album.open(old) as opened:
-            known = [KnownPhoto(p.id, p.path, p.sha256) for p in opened.photos(range(len(opened)))]
+            known = [IndexedPhoto(p.id, p.path, p.sha256) for p in opened.photos(range(len(opened)))]
     except AlbumError:
         return False  # damaged: it may be replaced
     writer.change_optional(lambda db, _: writing.carry(db, working, people, known, writer.known()))
     return True
 
 
-def _unsearched(known: Sequence[KnownPhoto], people: People) -> list[KnownPhoto]:
+def _unsearched(known: Sequence[IndexedPhoto], people: People) -> list[IndexedPhoto]:
     """The photos with a picture that were not searched as it is now, without those that stay closed."""
     return [
         photo
@@ -104,7 +104,7 @@ def _unsearched(known: Sequence[KnownPhoto], people: People) -> list[KnownPhoto]
     ]
 
 
-def _picture(photo: KnownPhoto) -> Pixels:
+def _picture(photo: IndexedPhoto) -> Pixels:
     path = Path(photo.path or "")
     if not path.is_file():  # reading a pipe or a terminal would block
         raise IngestError(f"{path}: no such file")
@@ -112,7 +112,10 @@ def _picture(photo: KnownPhoto) -> Pixels:
 
 
 def _look(
-    photos: Sequence[KnownPhoto], pictures: Ahead[KnownPhoto, Pixels], reader: FaceReader, skips: list[Skip]
+    photos: Sequence[IndexedPhoto],
+    pictures: Ahead[IndexedPhoto, Pixels],
+    reader: FaceReader,
+    skips: list[Skip],
 ) -> list[LookedAt]:
     looked = []
     for photo in photos:

@@ -15,7 +15,7 @@ from typing import Literal
 from gamer.index import Memory, Photo
 from gamer.index.clips import part_of, whole
 from gamer.index.fields import detailed, values
-from gamer.index.records import FAVOURITE, KnownPhoto
+from gamer.index.records import FAVOURITE, IndexedPhoto
 
 from .encode import DERIVED
 
@@ -42,7 +42,7 @@ class Reconciler:
     """
 
     def __init__(
-        self, known: Iterable[KnownPhoto], exists: Callable[[str], bool] = lambda path: Path(path).is_file()
+        self, known: Iterable[IndexedPhoto], exists: Callable[[str], bool] = lambda path: Path(path).is_file()
     ) -> None:
         self._known, self._exists = list(known), exists
         self._free = set(range(len(self._known)))
@@ -119,10 +119,10 @@ class Reconciler:
         )
         return Decision(replace(photo, id=whole(k.id) if parts else k.id), kind, row, parts)
 
-    def unclaimed(self) -> list[KnownPhoto]:
+    def unclaimed(self) -> list[IndexedPhoto]:
         return [self._known[row] for row in sorted(self._free)]
 
-    def missing(self, root: Path) -> list[KnownPhoto]:
+    def missing(self, root: Path) -> list[IndexedPhoto]:
         """The photos whose file was under `root` and was found neither there nor elsewhere."""
         top = root.absolute()
         return [
@@ -141,7 +141,7 @@ class Reconciler:
         return wanted
 
 
-def _parts(known: list[KnownPhoto]) -> dict[int, tuple[int, ...]]:
+def _parts(known: list[IndexedPhoto]) -> dict[int, tuple[int, ...]]:
     """The first row of a clip that is stored in parts → the rows of all its parts."""
     rows: dict[tuple[str | None, str | None, str], list[int]] = {}
     for row, k in enumerate(known):

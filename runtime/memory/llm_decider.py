@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from gamer.index.memory.records import PERSONA
 
+from .. import defaults
 from ..models.language.chat import completed
 from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
@@ -59,26 +60,9 @@ def _prompt(system: str, *turns: tuple[str, str]) -> str:
     return "".join(said) + f'{_BEGIN}user\n"{{query}}"{_END}\n{_BEGIN}assistant\n'
 
 
-FACTS = _prompt(
-    f"You note what a person says about themselves: {', '.join(KINDS)}, or nothing.",
-    ("We moved to Rome last week.", "home: Rome"),
-    ("The bus was late again.", "nothing"),
-    ("I'm a big fan of jazz.", "likes: jazz"),
-    ("I no longer eat cheese.", "likes: cheese"),
-    ("I now work as a teacher.", "job: teacher"),
-    ("My exam was moved to the 4th of June.", "date: the 4th of June of: exam"),
-    ("My brother came by for tea.", "nothing"),
-    ("I want to learn the violin.", "goal: learn the violin"),
-)
-THINK = _prompt(
-    "You look up what a person said. Write retrieve with the words that matter, or answer if that was found.",
-    ("Where did I put the tent?", "retrieve: tent"),
-    ("Which film did I see with Anna?", "retrieve: film did I see with Anna"),
-)
-TOPIC = _prompt(
-    "You say which numbered sentence tells best what a conversation was about.",
-    ("1 Hello there. 2 We booked the ferry to Crete. 3 Fine.", "2"),
-)
+FACTS = _prompt(defaults.FACTS_SYSTEM.format(kinds=", ".join(KINDS)), *defaults.FACTS_EXAMPLES)
+THINK = _prompt(defaults.THINK_SYSTEM, *defaults.THINK_EXAMPLES)
+TOPIC = _prompt(defaults.TOPIC_SYSTEM, *defaults.TOPIC_EXAMPLES)
 
 
 class LlmDecider(Decider):

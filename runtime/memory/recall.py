@@ -21,6 +21,7 @@ from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray, RowArray
 from gamer.index.vectors.quantize import Query, VectorSet, greatest
 
+from .. import defaults
 from .words import ASKS, LENGTH, TIMED, WHEN, content
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ FEATURES = (
     "speaker", "when_timed", "timed", "asks", "answers", "length", "session_meaning", "session_words",
     "period",
 )  # fmt: skip
-WEIGHTS: NDArray[np.float64] = np.array(
-    [3.37, 1.57, 0.34, 1.26, 4.7, -0.16, 0.96, 2.48, 1.64, 0.41, -0.64, 1.37, 1.08, 2.13, 3.6, 1.0]
-)
+WEIGHTS: NDArray[np.float64] = np.array(defaults.RECALL_WEIGHTS)
 
 
 @dataclass(frozen=True)

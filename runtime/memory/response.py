@@ -20,6 +20,7 @@ from gamer.index.entities.words import STOP_WORDS
 from gamer.index.memory.records import ASSISTANT, PERSONA, Item, Kind, Named, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
+from .. import defaults
 from ..questions import clauses
 from ..questions.clauses import sentences_of, stem
 from ..questions.dates import MONTH_NAMES, day_of, relative_day, resolved, said
@@ -39,7 +40,7 @@ ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
 _RANKED = 48  # turns that memories are looked up for
 _NAMING = 20_000
-_LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
+_LEAST = defaults.ABOUT
 _SAYS = frozenset({"read", "say", "tell"})
 _OWN = re.compile(r"\b(?:my|our)\b")
 NOTHING = "You have told me nothing about that."

@@ -25,7 +25,7 @@ from ..models.models import Models
 from ..models.query_adapter import path_beside, weight_of_earlier
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
-from .stages.earlier import KeptSearches
+from .stages.earlier import SearchHistory
 from .stages.refine import REMEMBERED, Refinements
 from .stages.things import Reflection, Things
 
@@ -61,9 +61,9 @@ class Parts:
         return self.models.query_adapter(path_beside(self.album.path))
 
     @cached_property
-    def earlier(self) -> KeptSearches:
+    def earlier(self) -> SearchHistory:
         """What was searched before, and opened."""
-        return KeptSearches(self.album, weight_of_earlier(path_beside(self.album.path)))
+        return SearchHistory(self.album, weight_of_earlier(path_beside(self.album.path)))
 
     def glossed(self, text: str, language: str = "") -> Glossed | None:
         """A query in another language than English in English words; None for an English one.

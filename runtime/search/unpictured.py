@@ -18,15 +18,12 @@ import numpy as np
 from gamer.index import FloatArray
 from gamer.index.entities.words import query_terms
 
-from .. import cache
+from .. import cache, defaults
 from ..glosses.bundled import has_tables
 from ..models.models import Models
 from .remarks import Remark
 
-# Cosine of a word and the entry of the likest class, all its names. Of words that no entry holds, wedding has
-# 0.79 (groom, bridegroom), dress 0.71, flower 0.65, kitchen 0.63; giraffe 0.49 (zebra), windmill 0.51,
-# helicopter 0.59; and dolphin, wrongly known, 0.64 (lionfish).
-KNOWN = 0.6
+KNOWN = defaults.PICTURED
 MAX_SAID = 24  # letters of a word
 _NAMES: WeakKeyDictionary[Models, FloatArray] = WeakKeyDictionary()
 

@@ -30,9 +30,9 @@ from ..questions.request import gone_to
 from . import copies, facets, membership, spelling
 from .album_facts import AlbumFacts, group_names
 from .answer import Answer
-from .asked_facts import asked_facts, says_nothing_else
 from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
+from .query_facts import query_facts, says_nothing_else
 from .remarks import Remark
 from .stages import refine
 from .state import Request
@@ -181,7 +181,7 @@ class _Search:
     def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
         """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
         cues, within = self._cues(text), self._all_of(options.within)
-        facts = asked_facts(cues, self._engine.album, within, options.then)
+        facts = query_facts(cues, self._engine.album, within, options.then)
         if facts is None:
             return answer
         note = None if len(facts.inside) else facts.none

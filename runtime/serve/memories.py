@@ -22,11 +22,11 @@ from .views import (
     VISIBLE,
     Body,
     Changed,
-    KnownMemory,
     MemoriesForgotten,
+    MemoryDetailView,
     MemoryPage,
     OwnMemory,
-    SaidTurn,
+    TurnView,
     digits,
     truth,
 )
@@ -75,9 +75,9 @@ class Memories:
         items, total = self._memory.latest(kind, past, limit, skip)
         return MemoryPage(tuple(_own(item) for item in items), total)
 
-    def show(self, row: int) -> KnownMemory:
+    def show(self, row: int) -> MemoryDetailView:
         known = self._memory.show(row)
-        return KnownMemory(
+        return MemoryDetailView(
             _own(known.item),
             tuple(_said(turn) for turn in known.said[:MAX_PAGE]),
             tuple(_own(item) for item in known.others[:MAX_PAGE]),
@@ -128,7 +128,7 @@ def add_memories(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
         return await run(partial(memories.page, kind, past, limit, skip))
 
     @api.get(f"{MEMORIES}/{{memory}}", responses=problems(404, 503), tags=["memory"])
-    async def show_memory(memory: MemoryId) -> KnownMemory:
+    async def show_memory(memory: MemoryId) -> MemoryDetailView:
         """One memory, the turns it was drawn from, the other values of its key, and what it goes with."""
         return await run(partial(memories.show, _row(memory)))
 
@@ -163,6 +163,6 @@ def _own(item: Item) -> OwnMemory:
     )  # fmt: skip
 
 
-def _said(stored: StoredTurn) -> SaidTurn:
+def _said(stored: StoredTurn) -> TurnView:
     turn = stored.turn
-    return SaidTurn(f"t{stored.id}", turn.chat, turn.speaker, turn.at, turn.text[:MAX_ITEM])
+    return TurnView(f"t{stored.id}", turn.chat, turn.speaker, turn.at, turn.text[:MAX_ITEM])

@@ -490,7 +490,7 @@ class MemoryPage:
 
 
 @dataclass(frozen=True)
-class SaidTurn:
+class TurnView:
     """What one speaker said at once; its first 2,000 characters."""
 
     id: str
@@ -501,14 +501,14 @@ class SaidTurn:
 
 
 @dataclass(frozen=True)
-class KnownMemory:
+class MemoryDetailView:
     """`said`: the turns it was drawn from. `others`: the other values of its key. Both by time.
 
     `drawn`: other memories that were drawn from these turns. Of each at most the first 200.
     """
 
     memory: OwnMemory
-    said: tuple[SaidTurn, ...]
+    said: tuple[TurnView, ...]
     others: tuple[OwnMemory, ...]
     drawn: tuple[OwnMemory, ...]
 

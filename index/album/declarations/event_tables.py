@@ -27,7 +27,7 @@ _INVARIANTS = (
     ("events without photos",
         "SELECT count(*) FROM events WHERE row NOT IN (SELECT event FROM event_photos)"),
     ("events with an invalid id", f"SELECT count(*) FROM events WHERE id NOT GLOB 'ev_{'[0-9a-f]' * 10}'"),
-    ("events whose words are no text", """SELECT count(*) FROM events
+    ("events whose words are not text", """SELECT count(*) FROM events
         WHERE typeof(name) <> 'text' OR typeof(summary) <> 'text'
         OR typeof(place) NOT IN ('text', 'null')"""),
     ("events with an invalid time", """SELECT count(*) FROM events

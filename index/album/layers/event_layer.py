@@ -146,7 +146,7 @@ def read(db: apsw.Connection, photos: int, dim: int, where: str) -> tuple[list[E
 def _event(values: Sequence[Any], photos: list[tuple[str, int | None]], dim: int) -> Event:
     event_id, name, summary, place, starts, ends, edited, scale, data = values
     if not all(isinstance(text, str) for text in (event_id, name, summary, "" if place is None else place)):
-        raise TypeError("an event whose words are no text")
+        raise TypeError("an event whose words are not text")
     ordered = sorted(photos, key=lambda photo: (photo[1] is None, photo[1] or 0, photo[0]))
     return Event(
         event_id,

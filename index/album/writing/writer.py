@@ -21,7 +21,7 @@ import apsw
 
 from ...entities import entity_vectors
 from ...errors import AlbumError
-from ...records import COPIES, FAVOURITE, Encoded, Event, FloatArray, KnownPhoto
+from ...records import COPIES, FAVOURITE, Encoded, Event, FloatArray, IndexedPhoto
 from ...space import kdtree
 from ...vectors import hnsw
 from .. import loader, notes, preferences, segments, words
@@ -276,10 +276,10 @@ class AlbumWriter:
         with self._change(counts=False):
             embedding.embed(self._open(), str(self._working), self.meta.dim, encode_texts)
 
-    def known(self) -> list[KnownPhoto]:
+    def known(self) -> list[IndexedPhoto]:
         """Every photo with the fields that a folder scan compares, in order of row."""
         return [
-            KnownPhoto(*record)
+            IndexedPhoto(*record)
             for record in self._open().execute("SELECT id, path, sha256 FROM photos ORDER BY row")
         ]
 

@@ -85,7 +85,7 @@ class EarlierSearches:
         return out
 
 
-class KeptSearches:
+class SearchHistory:
     """The earlier searches of an album, read again when the file beside it has changed."""
 
     def __init__(self, album: Album, weight: float) -> None:

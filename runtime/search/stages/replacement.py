@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from gamer.index import FloatArray
 
-NEAR = 0.55  # cosine: above that of any two unrelated of 18 words; sofa and couch have 0.84
+from ... import defaults
+
+NEAR = defaults.SYNONYM  # cosine
 MOST = 12  # words of a query and of an answer that are compared
 _WORD = re.compile(r"\w{3,}")
 _FUNCTION = frozenset(

@@ -250,7 +250,7 @@ def test_without_a_phone_an_app_or_a_right_setting_nothing_begins(desk: Desk) ->
         desk.measure("app=gone.apk")
     with pytest.raises(RuntimeFailure, match=r"gone\.gamer: no such album"):
         desk.measure("album=gone.gamer")
-    with pytest.raises(RuntimeFailure, match=r"small: is no app; name an \.apk"):
+    with pytest.raises(RuntimeFailure, match=r"small: not an app; name an \.apk"):
         desk.measure(f"app={desk.bundle}")
     with pytest.raises(RuntimeFailure, match="no operators of executorch"):
         desk.measure("runner=executorch", "ops=true")

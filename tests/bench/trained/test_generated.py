@@ -21,7 +21,7 @@ from tests.bench.retrieval.data_sets import write
 pytestmark = pytest.mark.slow
 
 
-class Told:
+class FakeWriter:
     """In place of a writer: for each query the memory of the photo that it means, so that it must help."""
 
     learned: Sequence[Pair] = ()
@@ -29,20 +29,20 @@ class Told:
 
     def __init__(self, what: Direction, pairs: Sequence[Pair], texts: Mapping[str, str], *_: object) -> None:
         assert what is MEMORIES
-        Told.learned, Told.asked = list(pairs), texts
+        FakeWriter.learned, FakeWriter.asked = list(pairs), texts
 
     def nats(self, language: object, pairs: Sequence[Pair]) -> float:
-        assert not {pair.title for pair in pairs} & {pair.title for pair in Told.learned}
+        assert not {pair.title for pair in pairs} & {pair.title for pair in FakeWriter.learned}
         return 3.0
 
     def write(self, *_: object) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(Told.asked, ("a black motorcycle by the harbour",))
+        return dict.fromkeys(FakeWriter.asked, ("a black motorcycle by the harbour",))
 
 
 def test_memories_for_queries_that_were_not_learned_from_are_searched_in_every_way(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(generated, "Writer", Told)
+    monkeypatch.setattr(generated, "Writer", FakeWriter)
     monkeypatch.setattr(Language, "of", classmethod(lambda *_: Nowhere()))
     command = [
         "study",
@@ -58,8 +58,8 @@ def test_memories_for_queries_that_were_not_learned_from_are_searched_in_every_w
     assert all(way in done.output for way in ("with its words", "GAR, dense", "PA-CQR"))
     assert "learned from" in " ".join(done.output.split())
     assert "3.00 nats" in " ".join(done.output.split())
-    assert Told.asked
-    assert not {pair.title for pair in Told.learned} & set(Told.asked.values())
+    assert FakeWriter.asked
+    assert not {pair.title for pair in FakeWriter.learned} & set(FakeWriter.asked.values())
 
 
 class Nowhere:

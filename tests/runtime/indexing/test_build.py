@@ -24,7 +24,7 @@ from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, 
 from gamer.index.album.writing import merging
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
-from gamer.index.records import KnownPhoto
+from gamer.index.records import IndexedPhoto
 from gamer.index.things import bank
 from gamer.index.things.records import Thing
 from gamer.runtime.door.bundle import find_bundle
@@ -558,7 +558,7 @@ def test_a_row_is_claimed_once_and_ids_stay_unique(before: dict[str, str], after
     """Compared with the definition: an unchanged file is the same; content that is still somewhere keeps its
     row; the rest is edited, new or missing.
     """
-    known = [KnownPhoto(path[-1], path, content) for path, content in before.items()]
+    known = [IndexedPhoto(path[-1], path, content) for path, content in before.items()]
     reconciler = Reconciler(known, lambda path: path in after)
     decisions = [
         d

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gamer.index import Album, AlbumError, AlbumWriter, Clip, Encoded, Memory, Photo, Skip
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.records import KnownPhoto
+from gamer.index.records import IndexedPhoto
 from gamer.runtime.indexing import build, faces
 from gamer.runtime.indexing.ahead import Ahead
 from gamer.runtime.indexing.encode import Encoder
@@ -175,7 +175,7 @@ def test_people_are_looked_for_in_what_stands_for_a_clip(place: Path) -> None:
             return []
 
     with Album.open(place / "a.gamer") as album:
-        known = [KnownPhoto(p.id, p.path, p.sha256) for p in album.photos(range(len(album)))]
+        known = [IndexedPhoto(p.id, p.path, p.sha256) for p in album.photos(range(len(album)))]
     seen, skips = Seen(), list[Skip]()
     pictures = Ahead(faces._picture, 1, workers=1)
     assert len(faces._look(known, pictures, cast(FaceReader, seen), skips)) == 4

@@ -12,7 +12,7 @@ from gamer.index.opened import OpenedLog
 from gamer.runtime.models import query_adapter as files
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
-from gamer.runtime.search.stages.earlier import EarlierSearches, KeptSearches
+from gamer.runtime.search.stages.earlier import EarlierSearches, SearchHistory
 from tests.albums import engine_of, note
 
 DAYS = {"climb": "2024-05-01T10:00:00", "after": "2024-05-01T22:00:00", "later": "2024-06-01T10:00:00"}
@@ -80,4 +80,4 @@ def test_a_search_has_what_is_kept_until_it_is_deleted_and_leaves_it_out_when_as
 
 def test_nothing_is_read_where_earlier_searches_weigh_nothing(engine: Engine) -> None:
     OpenedLog(engine.album.path).keep()
-    assert KeptSearches(engine.album, 0.0).now() is None
+    assert SearchHistory(engine.album, 0.0).now() is None

@@ -40,7 +40,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         yield opened
 
 
-class Seen(Observer):
+class Recorder(Observer):
     def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
         self.features = dict(features)
 
@@ -110,7 +110,7 @@ def test_without_the_switch_or_without_a_thing_nothing_changes(engine: Engine) -
 
 
 def test_the_target_adds_its_cosine_and_the_reference_gets_nothing_else(engine: Engine) -> None:
-    seen = Seen()
+    seen = Recorder()
     engine.search("my bag", 3, options=TEMPLATE, observer=seen)
     vector = engine.models.text.encode(["This photo shows my bag, my red canvas bag."])[0]
     assert np.allclose(seen.features["thing"], engine.album.scores("text", vector), atol=1e-6)

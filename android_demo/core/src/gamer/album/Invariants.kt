@@ -21,7 +21,7 @@ internal object Invariants {
         "mentions of no photo or entity" to
             "SELECT count(*) FROM mentions WHERE photo NOT IN (SELECT row FROM photos) OR entity NOT IN (SELECT row FROM entities)",
         "edges of no entity" to "SELECT count(*) FROM edges WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)",
-        "edges whose relation is no text" to "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'",
+        "edges whose relation is not text" to "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'",
         "entities merged into an entity that does not exist" to "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)",
         "preferences that name no photo or entity" to
             "SELECT count(*) FROM preferences WHERE kind NOT IN ('photo', 'entity') OR kind = 'photo' AND (better NOT IN (SELECT row FROM photos) OR " +
@@ -36,7 +36,7 @@ internal object Invariants {
         "events without photos" to "SELECT count(*) FROM events WHERE row NOT IN (SELECT event FROM event_photos)",
         "events with an invalid id" to
             "SELECT count(*) FROM events WHERE id NOT GLOB 'ev_[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'",
-        "events whose words are no text" to
+        "events whose words are not text" to
             "SELECT count(*) FROM events WHERE typeof(name) <> 'text' OR typeof(summary) <> 'text' OR typeof(place) NOT IN ('text', 'null')",
         "events with an invalid time" to "SELECT count(*) FROM events WHERE (starts IS NULL) <> (ends IS NULL) OR NOT coalesce(starts, 0) <= coalesce(ends, 0)",
         "events whose times are not those of their photos" to

@@ -122,7 +122,7 @@ internal class Find(
         return answer.trace.query.let { members(it, searched(it, Request.MAX_K, options), options) }
     }
 
-    /** [answer], certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/asked_facts.py). */
+    /** [answer], certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/query_facts.py). */
     private fun byFacts(text: String, answer: Answer, question: Question, options: SearchOptions): Answer {
         val cues = cues(text)
         val named = (cues.times.map { it.span to it.text } + cues.places.map { it.span to it.text }).sortedWith(compareBy({ it.first.start }, { it.first.end }))

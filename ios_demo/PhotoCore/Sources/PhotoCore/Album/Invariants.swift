@@ -34,7 +34,7 @@ enum Invariants {
             "edges of no entity",
             "SELECT count(*) FROM edges WHERE parent NOT IN (SELECT row FROM entities) OR child NOT IN (SELECT row FROM entities)"
         ),
-        ("edges whose relation is no text", "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'"),
+        ("edges whose relation is not text", "SELECT count(*) FROM edges WHERE typeof(relation) <> 'text'"),
         ("entities merged into an entity that does not exist", "SELECT count(*) FROM entities WHERE same_as NOT IN (SELECT row FROM entities)"),
         (
             "preferences that name no photo or entity",
@@ -61,7 +61,7 @@ enum Invariants {
             """
         ),
         (
-            "events whose words are no text",
+            "events whose words are not text",
             "SELECT count(*) FROM events WHERE typeof(name) <> 'text' OR typeof(summary) <> 'text' OR typeof(place) NOT IN ('text', 'null')"
         ),
         (

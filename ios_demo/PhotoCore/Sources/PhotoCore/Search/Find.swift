@@ -131,7 +131,7 @@ struct Find {
         return try members(text, try searched(text, Find.mostHits, asked), asked)
     }
 
-    /// The answer, certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/asked_facts.py).
+    /// The answer, certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/query_facts.py).
     private mutating func byFacts(_ text: Text, _ answer: Answer, _ question: Question, _ asked: SearchRequest) throws -> Answer {
         let cues = try cues(text), named = cues.times.map { ($0.span, $0.text) } + cues.places.map { ($0.span, $0.text) }
         if named.isEmpty { return answer }

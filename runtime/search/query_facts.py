@@ -16,7 +16,7 @@ from .remarks import Remark
 
 
 @dataclass(frozen=True, eq=False)
-class AskedFacts:
+class QueryFacts:
     """`none`: what to say where no photo fits. `only`: whether the query says nothing else.
 
     `times`, `inside`: the photos known to fit the times, and all that is asked, places too; `possible`: those
@@ -38,7 +38,7 @@ class AskedFacts:
         )
 
 
-def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -> AskedFacts | None:
+def query_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -> QueryFacts | None:
     """None for a query that names no time and no place.
 
     `within`: the photos that may be shown. `then`: those that fit the times by a date printed on them.
@@ -56,7 +56,7 @@ def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -
     # A holiday is more than its days: a memory may tell of Christmas on the tenth of December.
     days = all(cue.kind not in ("holiday", "anchor", "last time") for cue in cues.times)
     plain = days and not (cues.negated or cues.recurring or cues.anchors)
-    return AskedFacts(
+    return QueryFacts(
         none_of(cues),
         plain and says_nothing_else(cues, named),
         RowSet(dated.mask | printed),
