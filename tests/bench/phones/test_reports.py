@@ -140,8 +140,8 @@ def test_a_result_of_bench_device_is_read_again(tmp_path: Path) -> None:
     [
         ("", HUB, "does not say what it was measured on"),
         (":text_tower", LLAMA, "does not say what it was measured on"),
-        ("Pixel 8:a", {"x": 1}, "no report of llama-bench, AI Hub, Xcode or ETDump"),
-        ("Pixel 8:a", [], "no report of llama-bench"),
+        ("Pixel 8:a", {"x": 1}, "nor a report of llama-bench, AI Hub, Xcode or ETDump"),
+        ("Pixel 8:a", [], "nor a report of llama-bench"),
         ("Pixel 8:a", "{", "must be JSON"),
         ("Pixel 8:a", [LLAMA[0] | {"samples_ns": []}], "samples_ns"),
         ("Pixel 8:a", XCODE | {"computeUnit": 9}, "computeUnit"),

@@ -475,7 +475,7 @@ def test_short_ids_name_photos(path: Path) -> None:
         ("UPDATE events SET ends = NULL WHERE row = 1", "invalid time"),
         ("UPDATE events SET ends = ends + 1 WHERE row = 1", "not those of their photos"),
         ("UPDATE events SET id = 'ev_0' WHERE row = 1", "invalid id"),
-        ("UPDATE events SET name = x'00' WHERE row = 1", "words are no text"),
+        ("UPDATE events SET name = x'00' WHERE row = 1", "words are not text"),
         ("UPDATE events SET edited = 2 WHERE row = 1", "edited"),
         ("UPDATE events SET name = 'A wake' WHERE row = 1", "do not match their checksum"),
         ("UPDATE events SET crc = NULL WHERE row = 1", "do not match their checksum"),
