@@ -24,7 +24,7 @@ import pytest
 
 from gamer.runtime.telemetry import OPT_OUT
 from tests.paths import ROOT
-from tests.runtime.agent.mcp_messages import HELLO, READY
+from tests.runtime.agent.leaving.mcp_messages import HELLO, READY
 
 GAMER = [sys.executable, "-m", "gamer.main"]
 OPENS = ("open", "openat", "openat2")

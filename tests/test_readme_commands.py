@@ -29,7 +29,7 @@ ELSEWHERE = {
         "tests/runtime/indexing/test_people.py",
         "test_the_command_lists_shows_and_refuses_in_one_line",
     ),
-    "mcp": ("tests/runtime/agent/test_mcp.py", "def test_"),
+    "mcp": ("tests/runtime/agent/leaving/test_mcp.py", "def test_"),
 }
 # Command → arguments, and what the output must hold. ALBUM and BUNDLE stand for their paths.
 PLAYED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {

@@ -8,8 +8,8 @@ import pytest
 
 from tools.conformance import table
 from tools.conformance.fixture import COMMITTED, FORMAT, Case, Given, Suite, answered, read
+from tools.conformance.registry import RENEWED
 from tools.conformance.replay import differences, replay
-from tools.conformance.suites import RENEWED
 from tools.conformance.table import Tally, absent, cases_of
 
 LARGEST = 1_950_000  # bytes of all fixtures together: everyone who clones the repository downloads them

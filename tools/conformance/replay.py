@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.conformance.fixture import Suite, answered, read
-from tools.conformance.suites import ANSWERS
+from tools.conformance.registry import ANSWERS
 
 
 def differences(wanted: Any, actual: Any, tolerance: float, at: str = "out") -> Iterator[str]:

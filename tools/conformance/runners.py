@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from gamer.runtime.search.engine import Engine
-from tools.conformance import model_suites
 from tools.conformance.replay import differences
+from tools.conformance.suites import model_suites
 from tools.conformance.table import LIMIT_S, ROOT, absent, environment
 
 COMMANDS = {"Kotlin": "android_demo/core/runner.sh", "Swift": "ios_demo/PhotoCore/runner.sh"}

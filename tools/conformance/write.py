@@ -12,9 +12,9 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.conformance import cue_suites, gloss_suites, model_suites, token_suites, tree_suites
 from tools.conformance.fixture import COMMITTED, Suite, answered, read
-from tools.conformance.suites import ANSWERS, RENEWED
+from tools.conformance.registry import ANSWERS, RENEWED
+from tools.conformance.suites import cue_suites, gloss_suites, model_suites, token_suites, tree_suites
 from tools.conformance.words import strings
 
 COUNT = 1000

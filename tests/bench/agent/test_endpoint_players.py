@@ -21,7 +21,7 @@ from gamer.runtime.agent.recording import TraceError, dumps
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 from tests.runtime.agent.fake_endpoint import FINAL, Fake, Reply, says
-from tests.runtime.agent.secrets_album import engine_in, leaks
+from tests.runtime.agent.leaving.secrets_album import engine_in, leaks
 
 NOW = datetime(2026, 6, 1)
 TASK = Task("1", "where are the boats?", frozenset({"harbour", "boat"}), "set")

@@ -20,7 +20,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.endpoint import KEY, Endpoint
 from gamer.runtime.search.engine import Engine
 from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, raw, says, solve
-from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks
+from tests.runtime.agent.leaving.secrets_album import SHOWN, engine_in, leaks
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from tests.runtime.agent.fake_endpoint import (
     silent,
     solve,
 )
-from tests.runtime.agent.secrets_album import engine_in
+from tests.runtime.agent.leaving.secrets_album import engine_in
 from tests.test_architecture import imports
 
 

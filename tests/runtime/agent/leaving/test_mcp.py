@@ -27,15 +27,15 @@ from gamer.runtime.agent import calls, mcp_server
 from gamer.runtime.agent.toolbox import Toolbox
 from tests import test_privacy
 from tests.paths import ROOT
-from tests.runtime.agent.mcp_messages import HELLO, READY
-from tests.runtime.agent.secrets_album import HIDDEN_IDS, SHOWN, engine_in, leaks
+from tests.runtime.agent.leaving.mcp_messages import HELLO, READY
+from tests.runtime.agent.leaving.secrets_album import HIDDEN_IDS, SHOWN, engine_in, leaks
 
 Ask = Callable[[ClientSession], Awaitable[None]]
 # The server over made-up models; it prints, as a library might, before it answers.
 SERVER = """
 import sys
 from pathlib import Path
-from tests.runtime.agent.secrets_album import engine_in
+from tests.runtime.agent.leaving.secrets_album import engine_in
 from gamer.runtime.agent.mcp_server import serve
 from gamer.runtime.agent.toolbox import Toolbox
 class Chatty(Toolbox):

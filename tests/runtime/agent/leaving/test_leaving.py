@@ -14,7 +14,7 @@ from gamer.index import image_id
 from gamer.runtime.agent.calls import ToolError, parse
 from gamer.runtime.agent.results import Result
 from gamer.runtime.agent.toolbox import Toolbox
-from tests.runtime.agent.secrets_album import (
+from tests.runtime.agent.leaving.secrets_album import (
     HIDDEN_IDS,
     SHOWN,
     engine_in,

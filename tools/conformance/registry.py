@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from tools.conformance import (
+from tools.conformance.fixture import Opening, Suite
+from tools.conformance.suites import (
     album_suites,
     bundle_suites,
     cue_suites,
@@ -20,7 +21,6 @@ from tools.conformance import (
     token_suites,
     tree_suites,
 )
-from tools.conformance.fixture import Opening, Suite
 
 ANSWERS: dict[str, Opening] = {
     **{kind: partial(token_suites.tokens, kind) for kind in token_suites.KINDS},

@@ -31,9 +31,9 @@ from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
-from tools.conformance import face_suites, gloss_suites, printed_suites, token_suites
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats
-from tools.conformance.pixel_suites import picture, pixels_of
+from tools.conformance.suites import face_suites, gloss_suites, printed_suites, token_suites
+from tools.conformance.suites.pixel_suites import picture, pixels_of
 from tools.conformance.words import HARD, strings
 
 NOW = "2026-11-21T00:00:00"

@@ -21,7 +21,7 @@ from gamer.runtime.agent.rules import RulesMind
 from gamer.runtime.agent.spans import SpanReader
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.search.options import SearchOptions
-from tests.runtime.agent.secrets_album import engine_in
+from tests.runtime.agent.leaving.secrets_album import engine_in
 
 NOW = datetime(2026, 11, 21, 12)
 EXAMPLES = int(os.environ.get("LEAVING_EXAMPLES", "8"))

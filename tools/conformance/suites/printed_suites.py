@@ -17,7 +17,7 @@ from gamer.runtime.indexing import ocr
 from gamer.runtime.models import printed
 from gamer.runtime.models.models import Models
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats, vector
-from tools.conformance.pixel_suites import pixels_of
+from tools.conformance.suites.pixel_suites import pixels_of
 
 EVERY = 97  # a cut's values of which one is compared
 

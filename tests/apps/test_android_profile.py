@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ANDROID = Path(__file__).parents[1] / "android_demo"
+ANDROID = Path(__file__).parents[2] / "android_demo"
 RULE = re.compile(r"H?S?P?Lgamer/(\w{1,20})/\*\*;->\*\*\(\*\*\)\*\*")
 
 

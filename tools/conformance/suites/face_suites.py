@@ -18,7 +18,7 @@ from gamer.runtime.models import landmarks
 from gamer.runtime.models.faces import DETECTOR, ENCODER, FaceReader
 from gamer.runtime.models.models import Models
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats, vector
-from tools.conformance.pixel_suites import pixels_of
+from tools.conformance.suites.pixel_suites import pixels_of
 
 DIM = 6
 

@@ -26,8 +26,8 @@ from gamer.runtime.glosses.letters import Names, latin, sound, spoken
 from gamer.runtime.glosses.reading import Piece, Reader
 from gamer.runtime.glosses.table import START, Gloss, GlossTable, Rule, folded
 from gamer.runtime.models.text import whole_words
-from tools.conformance.album_suites import copied
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, edited, floats
+from tools.conformance.suites.album_suites import copied
 from tools.conformance.words import strings
 
 ALBUM = "album.gamer"

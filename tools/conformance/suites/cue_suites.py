@@ -26,7 +26,7 @@ from gamer.runtime.search.explain import cube_lines, cue_remarks
 from gamer.runtime.search.stages import refine
 from tools.conformance.fixture import COMMITTED, Answers, Case, Given, Suite, read
 from tools.conformance.queries import PLACES, made_up
-from tools.conformance.tree_suites import cube_json
+from tools.conformance.suites.tree_suites import cube_json
 
 _MORE = (
     "Melbourne",
