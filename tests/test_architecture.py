@@ -126,7 +126,7 @@ def test_only_the_backends_import_a_heavy_library_by_name() -> None:
                     assert not heavy or path.parent.name == "backends", path
 
 
-@pytest.mark.parametrize("part", ROOMS)
+@pytest.mark.parametrize("part", (*ROOMS, "tests", "tools"))
 def test_no_folder_has_more_than_twenty_modules(part: str) -> None:
     folders = {path.parent for path in modules(part)}
     assert {folder: count for folder in folders if (count := len([*folder.glob("*.py")])) > 20} == {}

@@ -48,6 +48,8 @@ val executorch = findProperty("executorch")?.toString()
 if (executorch != null) android.sourceSets["main"].kotlin.srcDir("src/executorch/kotlin")
 
 dependencies {
+    // Compiles the classes of baseline-prof.txt on phones where the app does not come from a store.
+    implementation("androidx.profileinstaller:profileinstaller:1.4.1")
     implementation("com.microsoft.onnxruntime:onnxruntime-android:1.29.0")
     if (executorch != null) implementation("org.pytorch:executorch-android:$executorch")
 }
