@@ -42,13 +42,14 @@ struct PeopleView: View {
     }
 
     private func read() async {
-        do { (people, failure) = (try await Task.detached { try Browsing.people() }.value, nil) } catch { failure = "\(error)" }
+        do { people = try await Task.detached { try Browsing.people() }.value } catch { failure = "\(error)" }
     }
 
     private func forget() async {
-        (isSure, isWanted) = (false, false)  // before: an indexing must not find them again
-        failure = await session.change { try $0.forgetAll($1) }
+        (isSure, isWanted, failure) = (false, false, nil)  // before: an indexing must not find them again
+        let why = await session.change { try $0.forgetAll($1) }
         await read()
+        if let why { failure = why }
     }
 }
 

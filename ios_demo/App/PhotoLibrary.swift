@@ -91,6 +91,8 @@ struct PhotoLibrary: PhotoSource {
         autoreleasepool { asset(photo.id).flatMap { image($0, least: CGFloat(LineReader.photo)) }.flatMap(upright).flatMap(rgb) }
     }
 
+    func asset(_ key: String) -> String { AssetKey(key)?.identifier ?? key }
+
     /// The pixels in which faces are searched; nil where they are not here.
     static func forFaces(_ key: String) -> Pixels? {
         autoreleasepool { asset(key).flatMap { image($0, least: CGFloat(FaceReader.photo)) }.flatMap(upright).flatMap(rgb) }

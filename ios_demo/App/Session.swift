@@ -117,8 +117,10 @@ final class Session: ObservableObject {
     /// Changes who is who in the album, and the memories of the photos with it. Returns why that failed, or nil.
     func change(_ change: @escaping @Sendable (Naming, AlbumWriter) throws -> Void) async -> String? {
         let (warm, chosen, wasIndexing) = (warm, Backend.chosen, screen.isIndexing)
-        stop.set()  // a run ends after its present batch, and goes on below
-        while screen.isIndexing { try? await Task.sleep(for: .milliseconds(200)) }
+        while screen.isIndexing {  // a run ends after its present batch, and goes on below
+            stop.set()
+            try? await Task.sleep(for: .milliseconds(200))
+        }
         defer { if wasIndexing { index() } }
         return await Session.apart(.userInitiated) {
             warm.rest()  // what is deleted goes from the file with the last of its readers

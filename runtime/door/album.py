@@ -72,7 +72,7 @@ class Album(OpenAlbum):
         """The photos most similar to one, named by its id, its row or its file. Needs no bundle."""
         from ..search import similar as similarity
 
-        row = photo if isinstance(photo, int) else similarity.row_named(self.reader, photo)
+        row = photo if isinstance(photo, int) else similarity.row_named(self.reader, str(photo))
         return similarity.similar(self.reader, row, k)
 
     def ask(

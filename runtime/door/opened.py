@@ -37,6 +37,7 @@ class OpenAlbum:
         self._engine: Engine | None = None
         self._reader: Reader | None = Reader.open(self.path)
         self._ahead: Thread | None = None
+        self._is_warm = False  # whether the models are another album's, too
         self._bundle: Bundle | None = None
         self._lock, self._bundle_lock = RLock(), Lock()
 
@@ -45,14 +46,16 @@ class OpenAlbum:
         """The album that an engine searches; who closes one closes the other."""
         album = cls.__new__(cls)
         album.path, album._named, album._running = engine.album.path, None, DEFAULT
-        album._engine, album._reader, album._ahead = engine, engine.album, None
+        album._engine, album._reader, album._ahead, album._is_warm = engine, engine.album, None, True
         album._bundle = Bundle.of(engine.models)
         album._lock, album._bundle_lock = RLock(), Lock()
         return album
 
     def again(self) -> Self:
-        """The file as it is now, with the same models. Raises AlbumError."""
-        return type(self)(self.path, self.bundle, self._running)
+        """The file as it is now, with the same models, which are open already. Raises AlbumError."""
+        album = type(self)(self.path, self.bundle, self._running)
+        album._is_warm = True
+        return album
 
     @property
     def bundle(self) -> Bundle:
@@ -75,12 +78,13 @@ class OpenAlbum:
         """What searches. Raises RuntimeFailure if other encoders made the album's vectors."""
         with self._lock:
             if self._engine is None:
-                ahead = self.ahead()
+                ahead = None if self._is_warm else self.ahead()
                 from ..search.engine import Engine
 
                 check_encoders(self.bundle.models, self.reader.meta, self.path)
                 self._engine = Engine(self.bundle.models, self.reader)
-                ahead.join()
+                if ahead:
+                    ahead.join()
             return self._engine
 
     def ahead(self) -> Thread:

@@ -19,7 +19,7 @@ from ..agent.calls import arguments_of, name_of
 from ..agent.loop import MAX_QUESTION, End, Outcome, Step
 from ..agent.results import Item
 from ..wall_time import moment
-from .live import LiveAlbum
+from .live import Edition, LiveAlbum
 from .server.guard import ASK
 from .server.problem import end_of, one_line, problems
 from .server.stream import LineStream
@@ -27,8 +27,6 @@ from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, Body, number
 
 if TYPE_CHECKING:
     from gamer.index import Album as Reader
-
-    from ..door.album import Album
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
 PREVIEWED = 6  # photos of a step
@@ -149,28 +147,28 @@ def add_ask(api: FastAPI, live: LiveAlbum) -> None:
 
         def work(tell: Tell, gone: Event) -> None:
             with live.edition() as edition:
-                solve(edition.opened, asked, tell, gone.is_set)
+                solve(edition, asked, tell, gone.is_set)
 
         return LineStream(work, threads, _LINE)
 
 
-def solve(album: Album, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
+def solve(edition: Edition, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
     """Runs the task, and tells each step and the end. Raises only what goes wrong before the first step."""
     now, told = moment(asked.now), False
 
     def on_step(step: Step) -> None:
         nonlocal told
         told = True
-        tell(_step(album.reader, step))
+        tell(_step(edition.album, step))
 
     try:
-        outcome = album.ask(asked.question, end=asked.end, now=now, on_step=on_step, stop=stop)
-        tell(_end(album.reader, outcome))
+        outcome = edition.opened.ask(asked.question, end=asked.end, now=now, on_step=on_step, stop=stop)
+        tell(_end(edition.album, outcome))
     except Exception as error:
         if not told:  # no status has been sent: the error handlers give one
             raise
         nothing = AskAnswer(loop.NOTHING.sentence, False, 0, ())
-        tell(AskEnd(nothing, end_of("a question", error, album.path)))
+        tell(AskEnd(nothing, end_of("a question", error, edition.album.path)))
 
 
 def _step(album: Reader, step: Step) -> AskStep:

@@ -41,17 +41,15 @@ _log = logging.getLogger(__name__)
 class Edition:
     """One state of the album, with what is computed from it once. `name`: another for every other state.
 
-    `opened`: what searches it; `album`: its rows.
+    `opened`: what searches it; `album`: its rows. Its engine is what is closed, so that a late request does
+    not open the file again.
     """
 
     def __init__(self, opened: Album, pictures: Pictures) -> None:
         self.opened, self.pictures, self.readers = opened, pictures, 0
+        self.engine: Engine = opened.engine
         self.album: Reader = opened.reader
         self.name = f"{_inode(opened.path):x}.{self.album.generation}"
-
-    @property
-    def engine(self) -> Engine:
-        return self.opened.engine
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -77,7 +75,6 @@ class LiveAlbum:
         self.file.close()
         self._lock, self._looked = Lock(), monotonic()
         self._mark: Mark = ()  # the file may have changed since it was opened
-        _ = opened.engine  # raises what is wrong now, not at the first search
         self._current = Edition(opened, Pictures(opened.reader))
 
     @classmethod
@@ -99,7 +96,7 @@ class LiveAlbum:
             with self._lock:
                 held.readers -= 1
                 if held is not self._current and not held.readers:
-                    held.opened.close()
+                    held.engine.close()
 
     def look(self) -> None:
         """Looks at the file at once: this program has changed it."""
@@ -107,7 +104,7 @@ class LiveAlbum:
             self._look()
 
     def close(self) -> None:
-        self._current.opened.close()
+        self._current.engine.close()
 
     def _look(self) -> None:
         """Opens the file again if it holds another state; what cannot be opened leaves the one before."""
@@ -124,13 +121,12 @@ class LiveAlbum:
             return
         before, self._current = self._current, later
         if not before.readers:
-            before.opened.close()
+            before.engine.close()
 
     def _opened(self) -> Edition | None:
         """The file's state as an edition; None if it is the current one."""
         opened = self.file.again()
         try:
-            _ = opened.engine  # raises for an album of other encoders
             edition = Edition(opened, self._current.pictures.of(opened.reader))
         except BaseException:
             opened.close()

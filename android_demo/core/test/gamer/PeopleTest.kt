@@ -49,13 +49,14 @@ class PeopleTest {
     private inner class Phone : PhotoSource<String> {
         override fun list() = shown.keys.toList()
         override fun key(shot: String) = shot
+        override fun asset(key: String) = key.substringBefore('@')
         override fun name(shot: String) = shot
         override fun owns(id: String) = true
-        override fun picture(shot: String) = Pixels(1, 1, ByteArray(3) { shot.drop(1).toByte() })
+        override fun picture(shot: String) = Pixels(1, 1, ByteArray(3) { shot.drop(1).substringBefore('@').toByte() })
         override fun photo(shot: String) = Photo(shot, "content:$shot", memories = listOf(Memory("caption", "picture $shot")))
     }
 
-    private fun find(pixels: Pixels): List<Face> = "p${pixels.bytes[0]}".let { id ->
+    private fun find(pixels: Pixels): List<Face> = "p${pixels.bytes[0]}".let { id -> shown.keys.firstOrNull { it.startsWith("$id@") } ?: id }.let { id ->
         if (id == "p127") return if ("!" in shown["p127"].orEmpty()) throw RuntimeFailure("broken") else emptyList() // a grey picture
         searched += id
         if ('!' in shown.getValue(id)) throw RuntimeFailure("broken")
@@ -154,6 +155,25 @@ class PeopleTest {
         JdbcDatabase.writer(path).use { it.execute("INSERT INTO meta VALUES('erasing', '')") }
         index()
         assertEquals(emptyList(), JdbcDatabase.reader(path).use { db -> db.query("SELECT * FROM meta WHERE key='erasing'").toList() })
+        assertEquals(emptyList(), problems())
+    }
+
+    @Test
+    fun `in an edited photo nobody is searched who was forgotten in it, and others are`() {
+        index()
+        change { forget(it, of("p0")) }
+        for ((old, new) in listOf("p1" to "p1@2", "p3" to "p3@2")) shown[new] = shown.remove(old)!!
+        index()
+        assertEquals(listOf("p3@2"), searched)
+        assertEquals(setOf("p0", "p1@2", "p5"), people().closed)
+        for (n in 6..30) shown["p$n"] = ""
+        shown["p5@2"] = shown.remove("p5")!!
+        var asked = 0
+        index({ asked++ > 0 }) // it is stopped after its first batch
+        index()
+        assertEquals(setOf("p0", "p1@2", "p5@2"), people().closed)
+        assertFalse("p5@2" in searched)
+        assertFalse("p5" in AlbumWriter.extend(path, JdbcDatabase).use { it.known() })
         assertEquals(emptyList(), problems())
     }
 

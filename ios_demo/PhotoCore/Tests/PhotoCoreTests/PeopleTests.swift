@@ -25,6 +25,7 @@ final class PeopleTests: XCTestCase {
         func keys() -> [String] { shown.keys.sorted() }
         func name(_ key: String) -> String { key }
         func owns(_ id: String) -> Bool { true }
+        func asset(_ key: String) -> String { String(key.prefix { $0 != "@" }) }
         func picture(_ key: String) -> Picture? { Picture(Phone.pixels(key)) }
 
         func photo(_ key: String) -> Photo? {
@@ -33,12 +34,12 @@ final class PeopleTests: XCTestCase {
             return photo
         }
 
-        static func pixels(_ key: String) -> Pixels { Pixels(bytes: [UInt8](repeating: UInt8(key.dropFirst())!, count: 3), width: 1, height: 1) }
+        static func pixels(_ key: String) -> Pixels { Pixels(bytes: [UInt8](repeating: UInt8(key.dropFirst().prefix { $0 != "@" })!, count: 3), width: 1, height: 1) }
     }
 
     private func find(_ pixels: Pixels) throws -> [Face] {
         if isBroken { throw Failure.runtime("broken") }
-        let id = "p\(pixels.bytes[0])"
+        let plain = "p\(pixels.bytes[0])", id = shown.keys.first { $0.hasPrefix(plain + "@") } ?? plain
         guard let who = shown[id].map({ Array($0.utf8) }) else { return [] } // a grey picture
         searched.append(id)
         if shown[id] == "!" { throw Failure.runtime("broken") }
@@ -166,6 +167,26 @@ final class PeopleTests: XCTestCase {
         try index()
         XCTAssertNil(try db.first("SELECT 1 FROM meta WHERE key='erasing'"))
         db.close()
+        XCTAssertEqual(Check.problems(path), [])
+    }
+
+    func testInAnEditedPhotoNobodyIsSearchedWhoWasForgottenInItAndOthersAre() throws {
+        try index()
+        try change { try $0.forget($1, try of("p0")) }
+        for (old, new) in [("p1", "p1@2"), ("p3", "p3@2")] { shown[new] = shown.removeValue(forKey: old) }
+        try index()
+        XCTAssertEqual(searched, ["p3@2"])
+        XCTAssertEqual(try people().closed, ["p0", "p1@2", "p5"])
+        for n in 6...30 { shown["p\(n)"] = "" }
+        shown["p5@2"] = shown.removeValue(forKey: "p5")
+        var asked = 0
+        try index {
+            asked += 1
+            return asked > 1
+        }  // it is stopped after its first batch
+        try index()
+        XCTAssertEqual(try people().closed, ["p0", "p1@2", "p5@2"])
+        XCTAssertFalse(searched.contains("p5@2"))
         XCTAssertEqual(Check.problems(path), [])
     }
 

@@ -80,7 +80,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
     }
 
     /** Writes the file anew where bytes of what was forgotten may be in it. */
-    private fun erase() {
+    internal fun erase() {
         if (db.query("SELECT 1 FROM meta WHERE key=?", ERASING).isEmpty()) return
         try {
             db.execute("VACUUM")

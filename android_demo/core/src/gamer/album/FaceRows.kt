@@ -116,6 +116,15 @@ class FaceRows internal constructor(private val db: Database, private val path: 
         dropEmpty()
     }
 
+    /** The photos in which nobody is searched any more. */
+    fun closed(): Set<String> =
+        if (isThere()) db.query("SELECT photo FROM face_photos WHERE closed<>0").mapTo(HashSet()) { it[0].asText() } else emptySet()
+
+    /** Nobody is searched in these photos. */
+    fun close(photos: List<String>) {
+        for (photo in photos) db.execute("INSERT OR REPLACE INTO face_photos VALUES(?,NULL,1)", photo)
+    }
+
     /** Deletes the tables, but for the list of memories that naming wrote, if there are any to take back. */
     fun forgetAll() {
         if (!isThere()) return

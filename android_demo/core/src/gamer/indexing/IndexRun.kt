@@ -18,6 +18,9 @@ interface PhotoSource<S> {
     fun picture(shot: S): Pixels?
     fun owns(id: String): Boolean
 
+    /** What stays the same of a photo's key when the photo is edited. */
+    fun asset(key: String): String = key
+
     /** Keys of the listed photos that the gallery marks as favourites; null if it has no such marks. */
     fun favourites(): Set<String>? = null
 
@@ -52,13 +55,15 @@ class IndexRun<S>(
      * does what an earlier one, which was killed, left to be finished.
      */
     fun run(isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
+        writer.erase() // what was forgotten by a program that was killed then
         val bare = writer.withoutVectors().filter(source::owns).toSet() // left so by a renewal that could not read them
         val all = writer.known().toSet()
         val known = all - bare
         val kept = writer.removed()
         val shots = source.list().filter { source.key(it) !in kept }
         val gone = gone(all, shots)
-        for (batch in gone.chunked(AT_ONCE)) writer.remove(batch)
+        val closed = writer.people { closed() }
+        for (batch in gone.filter { it !in closed }.chunked(AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
         var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) }, removed = gone.size)
@@ -72,10 +77,21 @@ class IndexRun<S>(
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }
+        keepClosed(closed, shots, gone)
         if (!mark(shots.mapTo(HashSet()) { source.key(it) }, isStopped)) return false
         if (people?.run(writer, shots.associateBy { source.key(it) }, isStopped) { progress(report.copy(unsearched = it)) } == false) return false
         writer.finish(isStopped, names)
         return true
+    }
+
+    /** In photos that were edited after somebody in them was forgotten nobody is searched either; those before go once that is noted. */
+    private fun keepClosed(closed: Set<String>, shots: List<S>, gone: List<String>) {
+        val assets = closed.filter(source::owns).mapTo(HashSet(), source::asset)
+        if (assets.isEmpty()) return
+        val known = writer.known().toSet()
+        writer.people { close(known.filter { source.owns(it) && it !in closed && source.asset(it) in assets }) }
+        val waiting = shots.map { source.key(it) }.filter { it !in known }.mapTo(HashSet(), source::asset)
+        writer.remove(gone.filter { it in closed && source.asset(it) !in waiting })
     }
 
     /** Marks what the gallery marks, and takes off what it marked before and does not any more. Returns false if it was stopped. */

@@ -143,7 +143,7 @@ public final class AlbumWriter {
     }
 
     /// Writes the file anew where bytes of what was forgotten may be in it.
-    private func erase() throws {
+    func erase() throws {
         let db = try open()
         if try db.first("SELECT 1 FROM meta WHERE key=?", [.text(AlbumWriter.erasing)]) == nil { return }
         do { try db.run("VACUUM") } catch {

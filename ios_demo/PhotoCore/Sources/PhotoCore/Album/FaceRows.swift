@@ -133,6 +133,16 @@ public struct FaceRows {
         try dropEmpty()
     }
 
+    /// The photos in which nobody is searched any more.
+    public func closed() throws -> Set<String> {
+        try isThere() ? Set(try db.rows("SELECT photo FROM face_photos WHERE closed<>0").compactMap { $0[0].text }) : []
+    }
+
+    /// Nobody is searched in these photos.
+    public func close(_ photos: Set<String>) throws {
+        for photo in photos { try db.rows("INSERT OR REPLACE INTO face_photos VALUES(?,NULL,1)", [.text(photo)]) }
+    }
+
     /// Deletes the tables, but for the list of memories that naming wrote, if there are any to take back.
     public func forgetAll() throws {
         if try !isThere() { return }

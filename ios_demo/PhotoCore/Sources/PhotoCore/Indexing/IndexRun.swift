@@ -15,12 +15,15 @@ public protocol PhotoSource {
     func photo(_ key: String) -> Photo?
     func picture(_ key: String) -> Picture?
     func owns(_ id: String) -> Bool
+    /// What stays the same of a photo's key when the photo is edited.
+    func asset(_ key: String) -> String
     /// Keys of the photos that the library marks as favourites; nil if it has no such marks.
     func favourites() -> Set<String>?
 }
 
 extension PhotoSource {
     public func favourites() -> Set<String>? { nil }
+    public func asset(_ key: String) -> String { key }
 }
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
@@ -64,11 +67,13 @@ public struct IndexRun {
         isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
+        try writer.erase()  // what was forgotten by a program that was killed then
         let bare = Set(try writer.withoutVectors().filter(source.owns))  // left so by a renewal that could not read them
         let all = try writer.ids(), known = all.subtracting(bare), kept = try writer.removed()
         let keys = source.keys().filter { !kept.contains($0) }
         let left = gone(all, keys)
-        try IndexRun.inBatches(left, writer.remove)
+        let closed = try writer.people { try $0.closed() }
+        try IndexRun.inBatches(left.filter { !closed.contains($0) }, writer.remove)
         let missing = keys.filter { !known.contains($0) }
         let wanted = missing.filter { !skips.isSkipped($0) }
         var report = IndexReport(done: keys.count - missing.count, total: keys.count)
@@ -102,6 +107,7 @@ public struct IndexRun {
                 small.put(tried: part, small: part.filter { !came.contains($0) })
             }
         }
+        try keepClosed(closed, keys, left)
         if try !mark(Set(keys), isStopped) { return false }
         let searched = try people?.run(writer, keys, isStopped: isStopped, pool: pool) {
             report.unsearched = $0
@@ -114,6 +120,18 @@ public struct IndexRun {
 
     private static func inBatches(_ ids: [String], _ work: ([String]) throws -> Void) rethrows {
         for first in stride(from: 0, to: ids.count, by: atOnce) { try work(Array(ids[first..<min(first + atOnce, ids.count)])) }
+    }
+
+    /// In photos that were edited after somebody in them was forgotten nobody is searched either; those before go once that is noted.
+    private func keepClosed(_ closed: Set<String>, _ keys: [String], _ gone: [String]) throws {
+        let assets = Set(closed.filter(source.owns).map(source.asset))
+        if assets.isEmpty { return }
+        let known = try writer.ids()
+        try writer.people { rows in
+            try rows.close(known.filter { source.owns($0) && !closed.contains($0) && assets.contains(source.asset($0)) })
+        }
+        let waiting = Set(keys.filter { !known.contains($0) }.map(source.asset))
+        try writer.remove(gone.filter { closed.contains($0) && !waiting.contains(source.asset($0)) })
     }
 
     /// Marks what the library marks, and takes off what it marked before and does not any more. Returns false if it was stopped.

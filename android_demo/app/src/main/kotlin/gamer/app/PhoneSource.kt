@@ -31,6 +31,8 @@ class PhoneSource(private val store: PhotoStore, private val least: Int) : Photo
 
     override fun owns(id: String): Boolean = id.startsWith(Shot.SCHEME)
 
+    override fun asset(key: String): String = key.substringBeforeLast(':')
+
     override fun photo(shot: Shot): Photo {
         val own = particulars(shot)
         val moment = Moment.of(own.takenAt, own.offset, shot.takenAt) { TimeZone.getDefault().getOffset(it) / 60_000 }
