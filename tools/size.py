@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 HEADS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -60,7 +60,10 @@ def parts(commit: str) -> tuple[Part, Part]:
 
     entries = [line.split(maxsplit=3) for line in git("ls-tree", "-r", commit).splitlines()]
     names = [name for mode, _, _, name in entries if name.endswith(".py") and mode != "120000"]
-    read: Callable[[str], str] = lambda name: git("show", f"{commit}:{name}")  # noqa: E731
+
+    def read(name: str) -> str:
+        return git("show", f"{commit}:{name}")
+
     tests = [name for name in names if name.startswith("tests/")]
     return part(map(read, sorted(set(names) - set(tests)))), part(map(read, tests))
 

@@ -33,9 +33,12 @@ class OpenAlbum:
     def __init__(
         self, path: str | Path, bundle: str | Path | Bundle | None = None, running: Running = DEFAULT
     ) -> None:
-        self.path, self._named, self._running = Path(path).expanduser(), bundle, running
-        self._engine: Engine | None = None
+        self._begin(Path(path).expanduser(), bundle, running)
         self._reader: Reader | None = Reader.open(self.path)
+
+    def _begin(self, path: Path, bundle: str | Path | Bundle | None, running: Running) -> None:
+        self.path, self._named, self._running = path, bundle, running
+        self._engine: Engine | None = None
         self._ahead: Thread | None = None
         self._is_warm = False  # whether the models are another album's, too
         self._bundle: Bundle | None = None
@@ -45,10 +48,8 @@ class OpenAlbum:
     def of(cls, engine: Engine) -> Self:
         """The album that an engine searches; who closes one closes the other."""
         album = cls.__new__(cls)
-        album.path, album._named, album._running = engine.album.path, None, DEFAULT
-        album._engine, album._reader, album._ahead, album._is_warm = engine, engine.album, None, True
-        album._bundle = Bundle.of(engine.models)
-        album._lock, album._bundle_lock = RLock(), Lock()
+        album._begin(engine.album.path, Bundle.of(engine.models), DEFAULT)
+        album._engine, album._reader, album._is_warm = engine, engine.album, True
         return album
 
     def again(self) -> Self:

@@ -107,7 +107,7 @@ class AlbumPlayer(private val folder: File) : Player {
         val out = json(
             "people" to list(people.people.map { list(listOf(it.row, it.name, list(it.faces.map { face -> face.row }), list(it.photos))) }),
             "held" to list(people.held.sorted()),
-            "named_in" to list(people.namedIn().toSortedMap().map { (photo, names) -> list(listOf(photo, list(names))) }),
+            "named_in" to list(people.namedIn.toSortedMap().map { (photo, names) -> list(listOf(photo, list(names))) }),
             "problems" to list(Check.problems(path, JdbcDatabase)),
         )
         return asked(path, g.getJSONObject("queries"), out)

@@ -125,29 +125,15 @@ class IndexRun<S>(
             photo = source.photo(shot)
             encode(photo, source.picture(shot))
         } catch (error: Throwable) { // memory that ran out is an Error
-            blame(photo, error)
+            skips.blame(error) { grey -> photo?.let { encode(it, grey) } }
             return null
         }
         skips.end()
         return made
     }
 
-    /**
-     * Throws [error] if [photo] is not its cause: if a small grey picture fails in its place, the models do, at every photo,
-     * and none may be left out for that.
-     */
-    private fun blame(photo: Photo?, error: Throwable) {
-        try {
-            if (photo != null) encode(photo, GREY)
-        } catch (again: Throwable) {
-            skips.end()
-            throw error
-        }
-    }
-
-    internal companion object {
-        private const val BATCH = 16
-        private const val AT_ONCE = 200 // photos that are removed, or marked
-        val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
+    private companion object {
+        const val BATCH = 16
+        const val AT_ONCE = 200 // photos that are removed, or marked
     }
 }

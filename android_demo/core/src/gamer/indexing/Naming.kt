@@ -58,7 +58,7 @@ class Naming(private val retold: (Photo) -> Encoded, private val names: (List<St
 
     /** The photos whose memories do not say who they show. */
     private fun unlike(people: People): List<String> {
-        val wanted = people.namedIn()
+        val wanted = people.namedIn
         return (wanted.keys + people.written.keys).sorted().filter { wanted[it].orEmpty().toSet() != people.written[it].orEmpty() }
     }
 
@@ -66,7 +66,7 @@ class Naming(private val retold: (Photo) -> Encoded, private val names: (List<St
     private class Changes(val photos: List<Encoded>, val named: Map<String, List<String>>)
 
     private fun changes(writer: AlbumWriter, people: People, ids: List<String>): Changes {
-        val (wanted, old) = people.namedIn() to writer.photos(ids)
+        val (wanted, old) = people.namedIn to writer.photos(ids)
         val told = old.map { named(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
         val changed = told.indices.filter { told[it].first.memories != old[it].memories }.map { told[it].first }
         return Changes(changed.map(retold), told.associate { (photo, added) -> photo.id to added })

@@ -1,7 +1,6 @@
 package gamer.indexing
 
 import gamer.album.AlbumWriter
-import gamer.common.RuntimeFailure
 import gamer.image.Pixels
 import gamer.people.Face
 import gamer.people.LookedAt
@@ -41,24 +40,12 @@ class PeopleSearch<S>(
         skips.begin(KEY + id)
         val faces = try {
             picture(shot)?.let(find)
-        } catch (error: OutOfMemoryError) {
-            return null
-        } catch (error: RuntimeFailure) {
-            blame(error)
+        } catch (error: Throwable) { // memory that ran out is an Error
+            skips.blame(error) { find(it) }
             return null
         }
         skips.end()
         return faces?.let { LookedAt(id, null, it) }
-    }
-
-    /** Throws [error] if no photo is its cause: a small grey picture fails, too. */
-    private fun blame(error: RuntimeFailure) {
-        try {
-            find(IndexRun.GREY)
-        } catch (again: RuntimeFailure) {
-            skips.end()
-            throw error
-        }
     }
 
     private companion object {

@@ -1,5 +1,6 @@
 package gamer.indexing
 
+import gamer.image.Pixels
 import java.io.File
 
 /**
@@ -31,9 +32,23 @@ class SkipList(private val file: File) {
         store()
     }
 
+    /**
+     * Throws [error], which came at the last photo, unless the photo is its cause: if [grey], the same with a small grey picture in
+     * its place, fails too, the models do at every photo, and none may be left out for that.
+     */
+    fun blame(error: Throwable, grey: (Pixels) -> Unit) {
+        try {
+            grey(GREY)
+        } catch (again: Throwable) {
+            end()
+            throw error
+        }
+    }
+
     private fun store() = KeptLines.write(file, tries.entries.map { "${it.value}\t${it.key}" }) // without it a run may repeat a photo
 
     companion object {
         const val TRIES = 2
+        private val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
     }
 }

@@ -37,9 +37,7 @@ class People(
     fun without(person: Person) = People(faces.filter { it.person != person.row }, names - person.row, lookedAt, closed, written, encoder)
 
     /** Photo → the names of the people whose faces it shows, in alphabetical order. */
-    fun namedIn(): Map<String, List<String>> = namedIn
-
-    private val namedIn by lazy {
+    val namedIn: Map<String, List<String>> by lazy {
         faces.groupBy({ it.photo }, { names[it.person] }).mapValues { it.value.filterNotNull().distinct().sorted() }.filterValues { it.isNotEmpty() }
     }
 

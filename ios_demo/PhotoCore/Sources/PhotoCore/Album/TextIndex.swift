@@ -41,7 +41,7 @@ enum TextIndex {
     static func repair(_ db: Database) throws -> Bool {
         if try isFullText(db) {
             if (try? check(db)) != nil { return false }
-            try db.run("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
+            try renew(db)
         }
         try restore(db)
         return true

@@ -43,7 +43,6 @@ public struct IndexRun {
     private static let batch = 16, atOnce = 200  // photos that are encoded; that are removed, or marked
     // Photos of which a run asks whether their originals came from the cloud.
     private static let triedAgain = 64
-    static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
     private let source: PhotoSource
     private let writer: AlbumWriter
     private let skips: SkipList
@@ -169,17 +168,8 @@ public struct IndexRun {
             skips.end()
             return made.map { ($0, picture?.isSmall ?? false) }
         } catch {
-            try blame(photo, error)
+            try skips.blame(error) { try encode(photo, $0) }
             return nil
-        }
-    }
-
-    /// Throws `error` if `photo` is not its cause: if a small grey picture fails in its place, the models do, at
-    /// every photo, and none may be left out for that.
-    private func blame(_ photo: Photo, _ error: Error) throws {
-        if (try? encode(photo, IndexRun.grey)) == nil {
-            skips.end()
-            throw error
         }
     }
 }

@@ -8,6 +8,7 @@ import gamer.browse.Cell
 import gamer.browse.Month
 import gamer.browse.Shelf
 import gamer.browse.Square
+import gamer.people.People
 import gamer.people.Person
 import java.io.File
 import java.text.DateFormat
@@ -27,7 +28,7 @@ class Browser(private val path: File) : AutoCloseable {
     /** Who was found in the photos: the named first, then those with the most faces. */
     fun people(): List<Person> = album.people()?.people.orEmpty()
 
-    fun photos(person: Long): IntArray = album.people()?.people.orEmpty().first { it.row == person }.photos.map(album::rowOf).toIntArray()
+    fun photos(person: Long): IntArray = (album.people() ?: People()).person(person).photos.map(album::rowOf).toIntArray()
 
     /** Their clearest face. */
     fun face(person: Person): Addressed = person.faces.maxByOrNull { it.face.quality }!!.let { Addressed(it.photo, album.path(album.rowOf(it.photo)).second, it.face.box) }

@@ -17,44 +17,14 @@ import android.widget.TextView
 import gamer.album.AlbumWriter
 import gamer.indexing.Naming
 import gamer.people.Person
-import java.util.concurrent.Executors
 
 /** Who is in the photos: a face of each, the named first. One that is tapped shows their photos, or is made the same as [SAME]. */
-class PeopleActivity : Activity() {
-    private val work = Executors.newSingleThreadExecutor()
-    private var browser: Browser? = null // used on the thread of `work`, and for what squares show
-
-    @Volatile private var isShown = false
-
-    override fun onStart() {
-        super.onStart()
-        isShown = true
-        load()
-    }
-
-    private fun load(): Unit = work.execute {
-        browser?.close()
-        if (!isShown) return@execute
-        try {
-            val opened = Browser.open(this).also { browser = it }
-            val people = opened.people().filter { it.row != same }.take(MOST)
-            onScreen { if (people.isEmpty()) ask() else show(people, opened) }
-        } catch (error: Throwable) {
-            onScreen { content(error) }
-        }
-    }
-
+class PeopleActivity : AlbumActivity() {
     private val same: Long get() = intent.getLongExtra(SAME, 0)
 
-    override fun onStop() {
-        isShown = false
-        work.execute { browser?.close() }
-        super.onStop()
-    }
-
-    override fun onDestroy() {
-        work.shutdown()
-        super.onDestroy()
+    override fun read(album: Browser): () -> Unit {
+        val people = album.people().filter { it.row != same }.take(MOST)
+        return { if (people.isEmpty()) ask() else show(people, album) }
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
@@ -97,20 +67,11 @@ class PeopleActivity : Activity() {
         numColumns = 3
         adapter = Faces(this@PeopleActivity, people, browser)
         setOnItemClickListener { _, _, at, _ ->
-            if (same == 0L) startActivity(ShelfActivity.person(context, people[at])) else change { merge(it, people[at].row, same); onScreen(::finish) }
+            if (same == 0L) startActivity(ShelfActivity.person(context, people[at])) else change({ merge(it, people[at].row, same) }) { failure -> if (failure == null) finish() else content(failure) }
         }
     })
 
-    /** The album's reader is closed meanwhile: what is deleted goes from the file with the last of its readers. */
-    private fun change(change: Naming.(AlbumWriter) -> Unit): Unit = work.execute {
-        try {
-            browser?.close()
-            Cores.naming(this, change)
-            onScreen(::load)
-        } catch (error: Throwable) {
-            onScreen { content(error) }
-        }
-    }
+    private fun change(change: Naming.(AlbumWriter) -> Unit) = change(change) { failure -> if (failure == null) load() else content(failure) }
 
     companion object {
         private const val SAME = "same"

@@ -1,6 +1,5 @@
 package gamer.app
 
-import android.app.Activity
 import android.content.Context
 import android.content.Intent
 import android.os.Bundle
@@ -14,25 +13,19 @@ import android.widget.EditText
 import android.widget.LinearLayout
 import android.widget.ListView
 import android.widget.Toast
-import gamer.album.AlbumWriter
 import gamer.browse.Month
 import gamer.browse.Square
 import gamer.common.oneLine
-import gamer.indexing.Naming
 import gamer.people.Person
 import java.text.SimpleDateFormat
 import java.util.Date
 import java.util.Locale
 import java.util.TimeZone
-import java.util.concurrent.Executors
 
 /** Photos without a query, by their months: the whole album, those of a place, those that are like another, or a person's. */
-class ShelfActivity : Activity() {
-    private val work = Executors.newSingleThreadExecutor()
-    private var browser: Browser? = null // used on the thread of `work`, and for what squares show
+class ShelfActivity : AlbumActivity() {
     private lateinit var list: ListView
     private lateinit var shown: View
-    @Volatile private var isShown = false
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
@@ -54,7 +47,7 @@ class ShelfActivity : Activity() {
 
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
         if (item.itemId == 0) startActivity(PeopleActivity.same(this, person)).also { finish() }
-        else Sure.ask(this) { change(null) { forget(it, person) } }
+        else Sure.ask(this) { change({ forget(it, person) }) { failure -> if (failure == null) finish() else say(oneLine(failure)) } }
         return true
     }
 
@@ -66,52 +59,27 @@ class ShelfActivity : Activity() {
             setText(intent.getStringExtra(NAME).orEmpty())
             inputType = InputType.TYPE_CLASS_TEXT
             imeOptions = EditorInfo.IME_ACTION_DONE
-            setOnEditorActionListener { _, _, _ -> text.toString().let { told -> change(told) { name(it, person, told) } }; true }
+            setOnEditorActionListener { _, _, _ -> name(text.toString()); true }
         })
         addView(photos, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))
     }
 
-    /** Gives the person a name, or null where they are forgotten; says why not where that fails. The album's reader is closed meanwhile. */
-    private fun change(name: String?, change: Naming.(AlbumWriter) -> Unit) = work.execute {
-        val says = try {
-            browser?.close()
-            Cores.naming(this, change)
-            if (name != null) onScreen { called(name) }
-            name?.let { getString(R.string.person_named) }
-        } catch (error: Throwable) {
-            oneLine(error)
+    private fun name(told: String) = change({ name(it, person, told) }) { failure ->
+        if (failure == null) {
+            title = told
+            intent.putExtra(TITLE, told).putExtra(NAME, told) // for when the phone is turned
         }
-        onScreen {
-            if (says == null) return@onScreen finish()
-            Toast.makeText(this, says, Toast.LENGTH_LONG).show()
-            load()
-        }
+        say(if (failure == null) getString(R.string.person_named) else oneLine(failure))
     }
 
-    private fun called(name: String) {
-        title = name
-        intent.putExtra(TITLE, name).putExtra(NAME, name) // for when the phone is turned
-    }
-
-    /** The album is read anew, as it is now: rows of an older state may be other photos'. */
-    override fun onStart() {
-        super.onStart()
-        isShown = true
+    private fun say(words: String) {
+        Toast.makeText(this, words, Toast.LENGTH_LONG).show()
         load()
     }
 
-    private fun load() {
-        work.execute {
-            browser?.close()
-            if (!isShown) return@execute
-            try {
-                val opened = Browser.open(this).also { browser = it }
-                val sections = sections(opened)
-                onScreen { show(ShelfList(this, sections, opened::addressed, ::open)) }
-            } catch (error: Throwable) {
-                onScreen { content(error) }
-            }
-        }
+    override fun read(album: Browser): () -> Unit {
+        val sections = sections(album)
+        return { show(ShelfList(this, sections, album::addressed, ::open)) }
     }
 
     private fun show(photos: ShelfList) {
@@ -119,18 +87,6 @@ class ShelfActivity : Activity() {
         content(shown)
         list.adapter = photos
         list.setSelection(first)
-    }
-
-    /** While a reader is open the log of the album grows, and no copy takes its place. */
-    override fun onStop() {
-        isShown = false
-        work.execute { browser?.close() }
-        super.onStop()
-    }
-
-    override fun onDestroy() {
-        work.shutdown()
-        super.onDestroy()
     }
 
     private fun sections(album: Browser): List<Section> {
