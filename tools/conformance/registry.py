@@ -9,6 +9,7 @@ from tools.conformance.fixture import Opening, Suite
 from tools.conformance.suites import (
     album_suites,
     bundle_suites,
+    clip_suites,
     cue_suites,
     face_suites,
     gloss_suites,
@@ -28,6 +29,7 @@ ANSWERS: dict[str, Opening] = {
     "routing": pixel_suites.routing,
     "printed": printed_suites.suite,
     "lines": printed_suites.lines,
+    "clips": clip_suites.suite,
     "faces": face_suites.answers,
     "kdtree": tree_suites.kdtree,
     "graph": graph_suites.graph,

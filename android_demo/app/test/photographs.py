@@ -1,4 +1,4 @@
-"""Writes photographs with EXIF headers to a folder, for the tests of the app: photographs.py FOLDER."""
+"""Writes photographs with EXIF headers, and videos as the stand-in has them, to a folder, for the tests of the app: photographs.py FOLDER."""
 
 import sys
 from fractions import Fraction
@@ -21,6 +21,12 @@ PHOTOGRAPHS = (
     ("camera.jpg", lambda: np.stack([data.camera()] * 3, -1), "", "", None, 1),
 )
 
+# A video's name, where it was taken, and the photographs in it with how long each is seen, in ms.
+VIDEOS = (
+    ("walk.mp4", BERLIN, ((data.chelsea, 3_000), (data.rocket, 3_000))),
+    ("trip.mp4", None, ((data.coffee, 20_000), (lambda: load_sample_image("china.jpg"), 20_000))),
+)
+
 
 def exif(taken: str, offset: str, place: tuple[float, float] | None, orientation: int) -> Image.Exif:
     """Builds an EXIF header: of `place`, degrees north and east."""
@@ -40,13 +46,21 @@ def angle(degrees: float) -> tuple[Fraction, ...]:
 
 
 def main(folder: Path) -> None:
-    """Writes the photographs, and a file that is none under a photograph's name."""
+    """Writes the photographs and videos, and files that are none under such names."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, pixels, taken, offset, place, orientation in PHOTOGRAPHS:
         image = Image.fromarray(pixels())
         if orientation == 6:  # it must be turned by 90 degrees clockwise, to be seen upright
             image = image.transpose(Image.Transpose.ROTATE_90)
         image.save(folder / name, quality=92, exif=exif(taken, offset, place, orientation))
+    for name, at, scenes in VIDEOS:
+        frames = [Image.fromarray(pixels()).resize((480, 320)) for pixels, _ in scenes]
+        where = "{:+08.4f}{:+09.4f}/".format(*at) if at else ""
+        lasts = [ms for _, ms in scenes]
+        frames[0].save(
+            folder / name, "GIF", save_all=True, append_images=frames[1:], duration=lasts, comment=where
+        )
+    (folder / "damaged.mp4").write_bytes(b"\0\0\0\x18ftypisom" + b"not a video" * 20)
     (folder / "damaged.jpg").write_bytes(b"\xff\xd8\xff\xe0" + b"not a picture" * 20)
 
 

@@ -113,8 +113,6 @@ class Video:
 
     def changes(self, step: int) -> tuple[list[int], list[float]]:
         """Times of frames about `step` ms apart, and how much each differs from the one before."""
-        import numpy as np
-
         gaps = [b - a for a, b in zip(self._keys, [*self._keys[1:], self.length], strict=True)]
         if self._keys and max(gaps) <= 2.5 * step:  # key frames are close enough, and cost little
             self._context.skip_frame = "NONKEY"
@@ -122,12 +120,10 @@ class Video:
         for at, frame in self._frames():
             if times and at < times[-1] + step:
                 continue
-            pixels = small(frame, 64).reshape(-1, 3) // (256 // BINS)
-            counts = np.bincount(pixels @ np.array([BINS * BINS, BINS, 1], np.int64), minlength=BINS**3)
-            shares = counts / len(pixels)
+            now = shares(small(frame, 64))
             times.append(at)
-            changes.append(0.0 if before is None else float(np.abs(shares - before).sum() / 2))
-            before = shares
+            changes.append(0.0 if before is None else change(before, now))
+            before = now
         return times, changes
 
     def _frames(self, key: int = 0) -> Iterator[tuple[int, Any]]:
@@ -193,6 +189,19 @@ def spread(start: int, end: int, most: int) -> list[int]:
     """Times evenly within a span, in ms: one a second, at least three, at most `most`; one is the middle."""
     count = min(most, max(3, -(-(end - start) // 1000)))
     return [start + (2 * i + 1) * (end - start) // (2 * count) for i in range(count)]
+
+
+def shares(pixels: Any) -> Any:
+    """Which share of the pixels, uint8 [H, W, 3], is of each colour: float64 [BINS**3]."""
+    import numpy as np
+
+    colours = pixels.reshape(-1, 3) // (256 // BINS) @ np.array([BINS * BINS, BINS, 1], np.int64)
+    return np.bincount(colours, minlength=BINS**3) / len(colours)
+
+
+def change(before: Any, after: Any) -> float:
+    """The share of the pixels whose colours are others, 0..1."""
+    return float(abs(after - before).sum() / 2)
 
 
 def small(frame: Any, side: int) -> Any:

@@ -22,6 +22,7 @@ from gamer.index import (
     Album,
     AlbumMeta,
     AlbumWriter,
+    Clip,
     Cube,
     Encoded,
     FloatArray,
@@ -330,4 +331,9 @@ def _encoded(given: Given) -> Encoded:
     memories = tuple(Memory(**memory) for memory in given["photo"]["memories"])
     photo = Photo(**{name: given["photo"][name] for name in _PHOTO}, memories=memories)
     channels = {name: np.array(rows, np.float32) for name, rows in given["vectors"].items()}
-    return Encoded(photo, channels, tuple(Mention(**mention) for mention in given["mentions"]))
+    clip = _clip(given["clip"]) if "clip" in given else None
+    return Encoded(photo, channels, tuple(Mention(**mention) for mention in given["mentions"]), clip)
+
+
+def _clip(given: Given) -> Clip:
+    return Clip(given["start"], given["end"], given["length"], tuple(given["frames"]))

@@ -12,6 +12,7 @@ import gamer.bundle.Manifest
 import gamer.bundle.ManifestJson
 import gamer.common.BundleError
 import gamer.image.Pixels
+import gamer.indexing.Look
 import gamer.indexing.PhotoEncoder
 import gamer.jvm.JdbcDatabase
 import gamer.models.Backend
@@ -86,7 +87,7 @@ class ChannelsTest {
 
     @Test
     fun `an indexed photo has its vector`() {
-        val encoded = PhotoEncoder(models(Answers(ANSWERS))).encode(Photo("p"), Pixels(1, 1, ByteArray(3)))!!
+        val encoded = PhotoEncoder(models(Answers(ANSWERS))).encode(Photo("p"), Look(Pixels(1, 1, ByteArray(3))))!!
         assertEquals(listOf("image", NAME), encoded.vectors.keys.toList())
         assertEquals(1, encoded.vectors.getValue(NAME).size)
     }

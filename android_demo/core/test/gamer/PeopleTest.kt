@@ -75,7 +75,7 @@ class PeopleTest {
         val left = ArrayList<Int>()
         searched = ArrayList()
         val skips = SkipList(File(folder, "skips"))
-        val people = PeopleSearch<String>(encoder, ::find, naming, skips) { Phone().picture(it) }
+        val people = PeopleSearch<String>(encoder, ::find, naming, skips) { shot, _ -> Phone().picture(shot) }
         val writer = if (path.exists()) AlbumWriter.extend(path, JdbcDatabase) else AlbumWriter.create(path, AlbumMeta("t", "i", 16, 0.5), JdbcDatabase)
         writer.use { open ->
             val run = IndexRun(Phone(), open, skips, MarkList(File(folder, "marks")), people) { photo, _ -> encode(photo) }

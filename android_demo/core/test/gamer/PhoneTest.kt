@@ -219,9 +219,9 @@ class PhoneTest {
         var last = IndexReport(0, 0)
         val writer = if (path.exists()) AlbumWriter.extend(path, JdbcDatabase) else AlbumWriter.create(path, meta, JdbcDatabase)
         writer.use { open ->
-            IndexRun(source, open, skips, MarkList(File(folder, "marks"))) { photo, pixels ->
-                if (fails(photo.id, pixels?.width ?: 0)) throw IllegalStateException("refused")
-                if (pixels == null) null else Encoded(photo, mapOf("image" to arrayOf(FloatArray(16) { 0.25f })), mentions)
+            IndexRun(source, open, skips, MarkList(File(folder, "marks"))) { photo, look ->
+                if (fails(photo.id, look?.frames?.single()?.width ?: 0)) throw IllegalStateException("refused")
+                if (look == null) null else Encoded(photo, mapOf("image" to arrayOf(FloatArray(16) { 0.25f })), mentions)
             }.run({ false }, { last = it }, names)
         }
         return last

@@ -14,6 +14,7 @@ import gamer.common.AlbumError
 import gamer.image.Pixels
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
+import gamer.indexing.Look
 import gamer.indexing.MarkList
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
@@ -63,11 +64,11 @@ class RenewalTest {
         override fun owns(id: String) = true
     }
 
-    private fun encode(photo: Photo, pixels: Pixels?): Encoded? {
+    private fun encode(photo: Photo, look: Look?): Encoded? {
         encodings++
         val n = photo.id.drop(1).toInt()
         if (n == unreadable) return Encoded(photo.copy(memories = emptyList()), emptyMap())
-        val image = if (pixels == null) emptyMap() else mapOf("image" to arrayOf(axis(n, 6)))
+        val image = if (look == null) emptyMap() else mapOf("image" to arrayOf(axis(n, 6)))
         return Encoded(photo.copy(memories = emptyList()), mapOf("text" to arrayOf(axis(n + 1, 6))) + image)
     }
 

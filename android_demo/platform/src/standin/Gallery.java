@@ -5,6 +5,7 @@ import android.database.MatrixCursor;
 import android.graphics.Bitmap;
 import android.net.Uri;
 import android.os.Build;
+import android.provider.MediaStore;
 import android.provider.MediaStore.Images.Media;
 import android.util.Size;
 import java.awt.Rectangle;
@@ -90,9 +91,17 @@ public final class Gallery {
     }
 
     private Uri told(long id) {
-        Uri uri = Uri.parse(Media.EXTERNAL_CONTENT_URI + "/" + id);
+        Uri uri = Uri.parse((isVideo(items.get(id)) ? MediaStore.Video.Media.EXTERNAL_CONTENT_URI : Media.EXTERNAL_CONTENT_URI) + "/" + id);
         phone.scheduler.changed(uri.toString());
         return uri;
+    }
+
+    private static boolean isVideo(Item item) {
+        return item != null && item.file.getName().endsWith(".mp4");
+    }
+
+    private static boolean isVideo(Uri uri) {
+        return uri.toString().startsWith(MediaStore.Video.Media.EXTERNAL_CONTENT_URI.toString());
     }
 
     public synchronized Uri document(File file) {
@@ -101,20 +110,22 @@ public final class Gallery {
         return uri;
     }
 
-    private boolean isReadable() {
+    private boolean isReadable(boolean isVideo) {
         return Build.VERSION.SDK_INT >= 33
-            ? phone.isGranted("android.permission.READ_MEDIA_IMAGES") || phone.isGranted("android.permission.READ_MEDIA_VISUAL_USER_SELECTED")
+            ? phone.isGranted(isVideo ? "android.permission.READ_MEDIA_VIDEO" : "android.permission.READ_MEDIA_IMAGES") || phone.isGranted("android.permission.READ_MEDIA_VISUAL_USER_SELECTED")
             : phone.isGranted("android.permission.READ_EXTERNAL_STORAGE");
     }
 
     /** Below API 29 the provider refuses an app without the permission; later ones show it none of others' photos. */
     private void check() {
-        if (Build.VERSION.SDK_INT < 29 && !isReadable()) throw new SecurityException("Permission Denial: reading MediaProvider requires android.permission.READ_EXTERNAL_STORAGE");
+        if (Build.VERSION.SDK_INT < 29 && !isReadable(false)) throw new SecurityException("Permission Denial: reading MediaProvider requires android.permission.READ_EXTERNAL_STORAGE");
     }
 
-    private Long idOf(Uri uri) {
+    /** Null for what is no item's address. */
+    public Long idOf(Uri uri) {
         String text = uri.toString();
-        return text.startsWith(Media.EXTERNAL_CONTENT_URI + "/") ? Long.valueOf(uri.getLastPathSegment()) : null;
+        boolean isItem = text.startsWith(Media.EXTERNAL_CONTENT_URI + "/") || text.startsWith(MediaStore.Video.Media.EXTERNAL_CONTENT_URI + "/");
+        return isItem ? Long.valueOf(uri.getLastPathSegment()) : null;
     }
 
     /** The pictures of which the provider was asked for a thumbnail. */
@@ -122,9 +133,9 @@ public final class Gallery {
 
     public synchronized Bitmap thumbnail(Uri uri, Size size) throws IOException {
         Item item = items.get(idOf(uri));
-        if (item == null || !isReadable()) throw new FileNotFoundException(uri.toString());
+        if (item == null || !isReadable(isVideo(item))) throw new FileNotFoundException(uri.toString());
         thumbnails.add(item.file.getName());
-        BufferedImage whole = ImageIO.read(item.file);
+        BufferedImage whole = ImageIO.read(item.file); // of a GIF the first frame
         AffineTransform upright = AffineTransform.getRotateInstance(Math.toRadians(turn(item)));
         double side = Math.max(whole.getWidth(), whole.getHeight());
         upright.preConcatenate(AffineTransform.getScaleInstance(size.width() / side, size.height() / side));
@@ -139,7 +150,7 @@ public final class Gallery {
         check();
         List<Item> found = new ArrayList<>();
         Long id = idOf(uri);
-        for (Item item : items.values()) if (isReadable() && volumes.contains(item.volume) && (id == null || item.id == id)) found.add(item);
+        for (Item item : items.values()) if (isVideo(item) == isVideo(uri) && isReadable(isVideo(uri)) && volumes.contains(item.volume) && (id == null || item.id == id)) found.add(item);
         if (order != null) {
             if (!order.equals(Media.DATE_TAKEN + " DESC")) throw new UnsupportedOperationException(order);
             found.sort(Comparator.comparing((Item item) -> item.taken == null ? Long.MIN_VALUE : item.taken).reversed());
@@ -160,7 +171,10 @@ public final class Gallery {
             case Media.DATE_TAKEN -> item.taken;
             case Media.DATE_MODIFIED, Media.DATE_ADDED -> item.modified;
             case Media.DISPLAY_NAME -> item.file.getName();
-            case Media.ORIENTATION -> turn(item);
+            case Media.ORIENTATION -> {
+                if (isVideo(item)) throw new android.database.sqlite.SQLiteException("no such column: " + column); // before Android 10
+                yield turn(item);
+            }
             default -> throw new android.database.sqlite.SQLiteException("no such column: " + column);
         };
     }
@@ -184,7 +198,7 @@ public final class Gallery {
             if (documents.containsKey(uri)) return new java.io.FileInputStream(documents.get(uri));
             check();
             Long id = idOf(uri);
-            item = id == null || !isReadable() ? null : items.get(id);
+            item = id == null || !isReadable(isVideo(uri)) ? null : items.get(id);
         }
         if (item == null) throw new FileNotFoundException(uri + ": no item");
         boolean isPlaceHidden = Build.VERSION.SDK_INT >= 29 && uri.getQueryParameter("requireOriginal") == null;
@@ -192,7 +206,7 @@ public final class Gallery {
             throw new UnsupportedOperationException("Caller must hold ACCESS_MEDIA_LOCATION permission to access original");
         try {
             byte[] bytes = Files.readAllBytes(item.file.toPath());
-            return new ByteArrayInputStream(isPlaceHidden ? new Exif(bytes).withoutPlace() : bytes);
+            return new ByteArrayInputStream(!isPlaceHidden ? bytes : isVideo(item) ? Video.withoutPlace(bytes) : new Exif(bytes).withoutPlace());
         } catch (IOException error) {
             throw new FileNotFoundException(error.getMessage());
         }

@@ -317,7 +317,7 @@ public final class Phone {
 
     private void touch(View view, int action, long after, float... at) {
         clock += after;
-        view.onTouchEvent(new MotionEvent(action, clock, at));
+        view.dispatchTouchEvent(new MotionEvent(action, clock, at));
     }
 
     public void tap(View view, float x, float y) {

@@ -58,7 +58,7 @@ abstract class AppTest {
         for (name in listOf("cat", "coffee", "rocket", "temple", "flower", "camera")) phone.gallery.add(photograph("$name.jpg"), TAKEN[name])
     }
 
-    protected fun allowAll() = phone.grant(IMAGES, PLACES, STORAGE)
+    protected fun allowAll() = phone.grant(IMAGES, VIDEOS, PLACES, STORAGE)
 
     /** The model is on the phone, as if a person had chosen its file. */
     protected fun haveModel() = packed.inputStream().use { gamer.bundle.PackedBundle.unpack(it, "pocket.zip", files.bundle) }
@@ -109,6 +109,7 @@ abstract class AppTest {
 
     protected companion object {
         const val IMAGES = "android.permission.READ_MEDIA_IMAGES"
+        const val VIDEOS = "android.permission.READ_MEDIA_VIDEO"
         const val CHOSEN = "android.permission.READ_MEDIA_VISUAL_USER_SELECTED"
         const val PLACES = "android.permission.ACCESS_MEDIA_LOCATION"
         const val STORAGE = "android.permission.READ_EXTERNAL_STORAGE"

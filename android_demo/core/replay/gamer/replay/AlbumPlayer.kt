@@ -4,6 +4,7 @@ import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
 import gamer.album.Check
+import gamer.album.Clip
 import gamer.album.Encoded
 import gamer.album.Memory
 import gamer.album.Mention
@@ -156,8 +157,10 @@ class AlbumPlayer(private val folder: File) : Player {
         val channels = raw.getJSONObject("vectors")
         val names = channels.keys().asSequence().map { it.toString() }
         val mentions = raw.objects("mentions").map { Mention(it.getString("name"), it.getString("kind"), it.textOrNull("parent"), it.getString("relation")) }
-        return Encoded(photo(raw.getJSONObject("photo")), names.associateWith { name -> channels.getJSONArray(name).arrays().map { it.floats() }.toTypedArray() }, mentions)
+        return Encoded(photo(raw.getJSONObject("photo")), names.associateWith { name -> channels.getJSONArray(name).arrays().map { it.floats() }.toTypedArray() }, mentions, raw.optJSONObject("clip")?.let(::clip))
     }
+
+    private fun clip(raw: JSONObject) = Clip(raw.getLong("start"), raw.getLong("end"), raw.getLong("length"), raw.ints("frames").map { it.toLong() })
 
     private fun photo(p: JSONObject): Photo = Photo(
         p.getString("id"), p.textOrNull("path"), p.longOrNull("taken_at"), p.getString("tz_source"), p.realOrNull("lat"), p.realOrNull("lon"),

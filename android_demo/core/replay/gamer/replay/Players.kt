@@ -1,9 +1,11 @@
 package gamer.replay
 
 import gamer.album.Box
+import gamer.album.ClipPart
 import gamer.album.Hnsw
 import gamer.album.KdTree
 import gamer.album.Links
+import gamer.album.Photo
 import gamer.album.Query
 import gamer.album.Space
 import gamer.album.VectorSet
@@ -12,6 +14,7 @@ import gamer.bundle.Preprocessing
 import gamer.cues.CueTables
 import gamer.image.Pixels
 import gamer.image.Prepare
+import gamer.indexing.ClipFrames
 import gamer.indexing.Entities
 import gamer.models.Routing
 import gamer.questions.QuestionReader
@@ -27,6 +30,7 @@ object Players {
         "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes" -> tokens(suite)
         "resize" -> Player { resize(it.given) }
         "routing" -> Player { routing(it.given) }
+        "clips" -> Player { clips(it.given) }
         "printed" -> PrintedPlayer(suite.shared.getJSONObject("pictures"))
         "kdtree" -> kdtree(suite)
         "graph" -> Player { graph(it.given) }
@@ -67,6 +71,19 @@ object Players {
     private fun routing(given: JSONObject): Any {
         val route = Routing.choose(given.floats("weights"), given.getDouble("rho"))
         return json("experts" to list(route.experts), "shares" to list(route.weights))
+    }
+
+    private fun clips(given: JSONObject): Any = when (given.getString("op")) {
+        "frames" -> json("times" to list(ClipFrames.spread(given.getLong("start"), given.getLong("end"), given.getInt("most"))))
+        "cuts" -> json("cuts" to list(ClipFrames.cuts(given.ints("times").map { it.toLong() }.zip(given.reals("changes")), given.getLong("whole"))))
+        "change" -> {
+            val (before, after) = listOf("before", "after").map { given.getJSONObject(it) }.map { Pixels(it.getInt("width"), it.getInt("height"), it.bytes("rgb")) }
+            json("change" to ClipFrames.change(ClipFrames.shares(before), ClipFrames.shares(after)))
+        }
+        "part" -> ClipPart(given.getLong("start"), given.getLong("end")).of(Photo(given.getString("id"), takenAt = given.longOrNull("taken_at"))).let {
+            json("id" to it.id, "taken_at" to it.takenAt)
+        }
+        else -> given.getString("id").let { json("part" to ClipPart.named(it)?.run { list(listOf(start, end)) }, "whole" to ClipPart.whole(it)) }
     }
 
     private fun questions(): Player {

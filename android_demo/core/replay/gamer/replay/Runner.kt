@@ -10,6 +10,7 @@ import gamer.bench.Ran
 import gamer.bench.State
 import gamer.common.GamerError
 import gamer.image.Pixels
+import gamer.indexing.Look
 import gamer.indexing.PhotoEncoder
 import gamer.jvm.JdbcDatabase
 import gamer.models.Backend
@@ -112,7 +113,7 @@ object Runner {
         val pixels = if (g.has("rgb")) Pixels(g.getInt("width"), g.getInt("height"), g.bytes("rgb")) else null
         Models.open(File(bundle), OrtBackend, JdbcDatabase).use { models ->
             val encoder = PhotoEncoder(models)
-            val encoded = encoder.encode(known, pixels) ?: throw IllegalArgumentException("$photo: neither pixels nor memories")
+            val encoded = encoder.encode(known, pixels?.let(::Look)) ?: throw IllegalArgumentException("$photo: neither pixels nor memories")
             AlbumWriter.extend(File(album), JdbcDatabase).use { writer ->
                 writer.add(listOf(encoded))
                 writer.finish(encode = encoder::names)

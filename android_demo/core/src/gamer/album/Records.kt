@@ -68,9 +68,11 @@ class EntityMatch(val row: Int, val name: String, val kind: String, val similari
 
 /**
  * A photo with its vectors and mentions, as [AlbumWriter.add] takes it. [vectors]: channel → float32 [n][d]
- * of length 1.
+ * of length 1. [clip]: of a video, the times of the frames whose vectors are those of the channel `image`.
  */
-class Encoded(val photo: Photo, val vectors: Map<String, Array<FloatArray>> = emptyMap(), val mentions: List<Mention> = emptyList())
+class Encoded(
+    val photo: Photo, val vectors: Map<String, Array<FloatArray>> = emptyMap(), val mentions: List<Mention> = emptyList(), val clip: Clip? = null,
+)
 
 /**
  * The encoders that an album was built with. [dim]: entity vectors' length; [delta]: the entity similarity

@@ -33,6 +33,7 @@ internal class RowWriter(private val db: Database, private val path: File, store
         photo(row, item.photo)
         // A segment may still describe a removed photo that had this row.
         if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) changed(row, generation)
+        Clips.write(db, item.photo.id, item.clip)
         contents(row, item)
     }
 
@@ -45,6 +46,7 @@ internal class RowWriter(private val db: Database, private val path: File, store
         photo(row, item.photo)
         changed(row, generation)
         OptionalTables.drop(db, item.photo.id, OptionalTables.OF_PICTURES)
+        Clips.write(db, item.photo.id, item.clip)
         contents(row, item)
         stale.addAll(EventRows.ofPhoto(db, row))
     }
@@ -89,6 +91,7 @@ internal class RowWriter(private val db: Database, private val path: File, store
         val row = find(item.photo.id)
         for (channel in dims.keys) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
         for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
+        item.clip?.let { Clips.write(db, item.photo.id, it) } // its frames are those of the new vectors
         seal(row)
     }
 

@@ -13,4 +13,10 @@ object Sampling {
         while (minOf(width, height) / (factor * 2) >= least || width.toLong() / factor * (height.toLong() / factor) > MOST) factor *= 2
         return factor
     }
+
+    /** Width and height of a video's frame of at most [side] pixels on its shorter side, and four times that on the longer. */
+    fun framed(width: Int, height: Int, side: Int): Pair<Int, Int> {
+        val factor = minOf(1.0, side.toDouble() / minOf(width, height), 4.0 * side / maxOf(width, height))
+        return maxOf(2, Math.rint(width * factor).toInt()) to maxOf(2, Math.rint(height * factor).toInt())
+    }
 }

@@ -1,14 +1,15 @@
 package gamer.indexing
 
 import gamer.album.AlbumWriter
+import gamer.album.ClipPart
 import gamer.album.Encoded
 import gamer.album.Photo
 import gamer.image.Pixels
 
 /**
- * The photos of a phone. [picture] returns null for pixels that cannot be read now: in the cloud, damaged, deleted.
+ * The photos and videos of a phone. [picture] returns null for pixels that cannot be read now: in the cloud, damaged, deleted.
  * [name]: what a person calls the photo, such as its file's name. [owns]: whether a photo with this id came from here; the
- * album may hold others too.
+ * album may hold others too, and of a long video parts, whose ids begin with its key ([ClipPart]).
  */
 interface PhotoSource<S> {
     fun list(): List<S>
@@ -17,6 +18,15 @@ interface PhotoSource<S> {
     fun photo(shot: S): Photo
     fun picture(shot: S): Pixels?
     fun owns(id: String): Boolean
+
+    /** The video that this is, open; null for a photo, and for a video that cannot be decoded. */
+    fun footage(shot: S): Footage? = null
+
+    /** What is seen of a photo, or of the part of a video that [id] names; null for pixels that cannot be read now. */
+    fun look(shot: S, id: String, isStopped: () -> Boolean = { false }): Look? {
+        val footage = footage(shot) ?: return picture(shot)?.let(::Look)
+        return footage.use { ClipFrames.look(it, ClipPart.named(id), isStopped) }
+    }
 
     /** What stays the same of a photo's key when the photo is edited. */
     fun asset(key: String): String = key
@@ -48,7 +58,7 @@ class IndexRun<S>(
     private val skips: SkipList,
     private val marks: MarkList,
     private val people: PeopleSearch<S>? = null,
-    private val encode: (Photo, Pixels?) -> Encoded?,
+    private val encode: (Photo, Look?) -> Encoded?,
 ) {
     /**
      * Returns false if [isStopped] ended it early. [progress] is called after each batch. A run that reaches its end also
@@ -58,7 +68,8 @@ class IndexRun<S>(
         writer.erase() // what was forgotten by a program that was killed then
         val bare = writer.withoutVectors().filter(source::owns).toSet() // left so by a renewal that could not read them
         val all = writer.known().toSet()
-        val known = all - bare
+        val known = (all - bare).mapTo(HashSet(), ClipPart::whole)
+        val left = bare.groupBy(ClipPart::whole)
         val kept = writer.removed()
         val shots = source.list().filter { source.key(it) !in kept }
         val gone = gone(all, shots)
@@ -70,12 +81,14 @@ class IndexRun<S>(
         progress(report)
         for (batch in wanted.chunked(BATCH)) {
             if (isStopped()) return false
-            val made = batch.mapNotNull { encoded(it) }
-            val (again, new) = made.partition { it.photo.id in bare }
+            val tried = batch.mapNotNull { if (isStopped()) null else encoded(it, left[source.key(it)].orEmpty(), isStopped) }
+            val made = tried.filter { it.isNotEmpty() }
+            val (again, new) = made.flatten().partition { it.photo.id in bare }
             if (new.isNotEmpty()) writer.add(new)
             if (again.isNotEmpty()) writer.update(again)
-            report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
+            report = report.copy(done = report.done + made.size, unread = report.unread + tried.size - made.size)
             progress(report)
+            if (tried.size < batch.size) return false
         }
         keepClosed(closed, shots, gone)
         if (!mark(shots.mapTo(HashSet()) { source.key(it) }, isStopped)) return false
@@ -90,7 +103,8 @@ class IndexRun<S>(
         if (assets.isEmpty()) return
         val known = writer.known().toSet()
         writer.people { close(known.filter { source.owns(it) && it !in closed && source.asset(it) in assets }) }
-        val waiting = shots.map { source.key(it) }.filter { it !in known }.mapTo(HashSet(), source::asset)
+        val here = known.mapTo(HashSet(), ClipPart::whole)
+        val waiting = shots.map { source.key(it) }.filter { it !in here }.mapTo(HashSet(), source::asset)
         writer.remove(gone.filter { it in closed && source.asset(it) !in waiting })
     }
 
@@ -98,11 +112,11 @@ class IndexRun<S>(
     private fun mark(here: Set<String>, isStopped: () -> Boolean): Boolean {
         val wanted = source.favourites()?.filterTo(HashSet()) { it in here } ?: return true
         val (marked, before) = writer.favourites() to marks.keys()
-        val known = writer.known().filter { it in here }
-        val on = known.filter { it in wanted && it !in marked }
-        val off = known.filter { it in before && it in marked && it !in wanted }
+        val known = writer.known().map { it to ClipPart.whole(it) }.filter { it.second in here }
+        val on = known.filter { (id, key) -> key in wanted && id !in marked }
+        val off = known.filter { (id, key) -> key in before && id in marked && key !in wanted }
         marks.put(before + wanted) // before the album is marked: a run that is killed leaves no mark that it would not know
-        for ((ids, isFavourite) in listOf(on to true, off to false)) for (batch in ids.chunked(AT_ONCE)) {
+        for ((ids, isFavourite) in listOf(on to true, off to false)) for (batch in ids.map { it.first }.chunked(AT_ONCE)) {
             if (isStopped()) return false
             writer.mark(batch, isFavourite)
         }
@@ -114,19 +128,25 @@ class IndexRun<S>(
     private fun gone(known: Set<String>, shots: List<S>): List<String> {
         if (shots.isEmpty() || !source.isWhole) return emptyList()
         val here = shots.mapTo(HashSet()) { source.key(it) }
-        return known.filter { it !in here && source.owns(it) }
+        return known.filter { ClipPart.whole(it) !in here && source.owns(it) }
     }
 
-    /** Null for a photo without pixels, and for one at which something failed: its try stays counted. */
-    private fun encoded(shot: S): Encoded? {
+    /**
+     * A photo, or a video or all of its parts: those that the album has [already], or else where it is cut. None without pixels,
+     * and where something failed: that try stays counted. Null where [isStopped] ended it.
+     */
+    private fun encoded(shot: S, already: List<String>, isStopped: () -> Boolean): List<Encoded>? {
         skips.begin(source.key(shot))
         var photo: Photo? = null
         val made = try {
             photo = source.photo(shot)
-            encode(photo, source.picture(shot))
+            val parts = already.mapNotNull(ClipPart::named).ifEmpty { source.footage(shot)?.use { ClipFrames.parts(it, isStopped) }.orEmpty() }
+            val items = if (parts.isEmpty()) listOf(photo) else parts.map { it.of(photo) }
+            val looked = items.mapNotNull { encode(it, source.look(shot, it.id, isStopped)) }
+            looked.takeUnless { isStopped() && (it.isEmpty() || it.any { one -> one.clip != null }) } // it may lack parts
         } catch (error: Throwable) { // memory that ran out is an Error
-            skips.blame(error) { grey -> photo?.let { encode(it, grey) } }
-            return null
+            skips.blame(error) { grey -> photo?.let { encode(it, Look(grey)) } }
+            return emptyList()
         }
         skips.end()
         return made

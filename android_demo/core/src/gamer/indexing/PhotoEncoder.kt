@@ -21,34 +21,47 @@ import gamer.models.photoVector
 class PhotoEncoder(private val models: Models, private val large: (Photo) -> Pixels? = { null }) {
     private val glosses: Reader? by lazy { Bundled.reader(models) { null } }
 
+    /** What the image encoder says of a [look]. [labels]: by the mean of the frames' probabilities, the likeliest first. */
+    private inner class Seen(val look: Look) {
+        val codes: List<ImageCode> = look.frames.map(models::see)
+        val labels: List<Pair<String, Float>>
+
+        init {
+            val sums = LinkedHashMap<String, Double>()
+            for (code in codes) for ((name, probability) in code.labels) sums.merge(name, probability.toDouble(), Double::plus)
+            labels = sums.map { (name, sum) -> name to (sum / codes.size).toFloat() }.sortedByDescending { it.second }
+        }
+    }
+
     /**
-     * The encoded photo; null if it has neither pixels nor memories. [pixels]: upright RGB, or null if they
+     * The encoded photo, or video or part of one; null if it has neither a picture nor memories. [look]: null if its picture
      * cannot be read.
      */
-    fun encode(known: Photo, pixels: Pixels?): Encoded? {
-        val code = pixels?.let { models.see(it) }
-        if (code == null && known.memories.isEmpty()) return null
-        return encoded(completed(known, code, if (code == null) "" else words(known, pixels, code)), code)
+    fun encode(known: Photo, look: Look?): Encoded? {
+        val seen = look?.let(::Seen)
+        if (seen == null && known.memories.isEmpty()) return null
+        return encoded(completed(known, seen), seen)
     }
 
     /** The memories of a photo, as they are; its picture is not read. */
     fun retold(photo: Photo): Encoded = encoded(photo, null)
 
-    private fun encoded(photo: Photo, code: ImageCode?): Encoded {
+    private fun encoded(photo: Photo, seen: Seen?): Encoded {
         val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
         val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
-        if (code != null) {
-            vectors["image"] = arrayOf(code.embedding)
-            vectors.putAll(projected(code))
+        if (seen != null) {
+            vectors["image"] = seen.codes.map { it.embedding }.toTypedArray()
+            vectors.putAll(projected(seen.codes[seen.look.middle]))
         }
         if (chunks.isNotEmpty()) vectors["text"] = chunks.map { models.text.encode(it) }.toTypedArray()
-        return Encoded(photo, vectors, mentions(photo))
+        return Encoded(photo, vectors, mentions(photo), seen?.look?.clip)
     }
 
     /** The text in a picture; none where what reads it cannot be used: the picture is found all the same. */
-    private fun words(photo: Photo, pixels: Pixels, code: ImageCode): String = try {
-        if (models.hasLines && Written.isWorthReading(pixels, code.labels)) Written.text(models.lines.read(large(photo) ?: pixels)) else ""
+    private fun words(photo: Photo, seen: Seen): String = try {
+        val pixels = seen.look.run { frames[middle] }
+        if (models.hasLines && Written.isWorthReading(pixels, seen.labels)) Written.text(models.lines.read(large(photo) ?: pixels)) else ""
     } catch (error: GamerError) {
         ""
     }
@@ -65,14 +78,15 @@ class PhotoEncoder(private val models: Models, private val large: (Photo) -> Pix
     fun names(names: List<String>): List<FloatArray> = names.map { models.text.encode(it) }
 
     /**
-     * Adds memories derived on the device: [words] and labels from the pixels, the place name from the position. Their
+     * Adds memories derived on the device: words and labels from the pixels, the place name from the position. Their
      * sources are "ocr", "label" and "place".
      */
-    private fun completed(photo: Photo, code: ImageCode?, words: String): Photo {
-        val old = photo.memories.filter { it.source !in DERIVED || (it.source == "label" && code == null) }
+    private fun completed(photo: Photo, seen: Seen?): Photo {
+        val old = photo.memories.filter { it.source !in DERIVED || (it.source == "label" && seen == null) }
         val added = ArrayList<Memory>()
+        val words = seen?.let { words(photo, it) }.orEmpty()
         if (words.isNotEmpty() && old.none { it.source == "ocr" }) added.add(Memory("ocr", words))
-        val names = code?.labels.orEmpty().filter { it.second >= LABEL_FLOOR }.map { it.first }
+        val names = seen?.labels.orEmpty().filter { it.second >= LABEL_FLOOR }.map { it.first }
         if (names.isNotEmpty()) added.add(Memory("label", names.joinToString(", ")))
         if (photo.lat != null && photo.lon != null) {
             models.gazetteer.nearest(photo.lat, photo.lon)?.let { added.add(Memory("place", "${it.name}, ${it.countryCode}")) }

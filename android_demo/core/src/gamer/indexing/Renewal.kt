@@ -3,6 +3,7 @@ package gamer.indexing
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.album.ClipPart
 import gamer.album.DatabaseOpener
 import gamer.album.Encoded
 import gamer.album.Photo
@@ -10,7 +11,6 @@ import gamer.album.Reencoding
 import gamer.bundle.Bundle
 import gamer.common.AlbumError
 import gamer.common.BundleError
-import gamer.image.Pixels
 import java.io.File
 
 /**
@@ -19,7 +19,7 @@ import java.io.File
  */
 class Renewal<S>(
     private val source: PhotoSource<S>, private val album: File, private val databases: DatabaseOpener, private val skips: SkipList,
-    private val encode: (Photo, Pixels?) -> Encoded?,
+    private val encode: (Photo, Look?) -> Encoded?,
 ) {
     /** Returns false if [isStopped] ended it. [progress] is called after each batch; [names]: as for [IndexRun.run]. */
     fun run(meta: AlbumMeta, isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
@@ -34,7 +34,7 @@ class Renewal<S>(
             progress(report)
             for (batch in wanted.chunked(BATCH)) {
                 if (isStopped()) return false
-                writer.renew(writer.photos(batch).mapNotNull { encoded(it, shots[it.id]) })
+                writer.renew(writer.photos(batch).mapNotNull { encoded(it, shots[ClipPart.whole(it.id)]) })
                 report = report.copy(done = report.done + batch.size)
                 progress(report)
             }
@@ -48,12 +48,12 @@ class Renewal<S>(
     private fun encoded(photo: Photo, shot: S?): Encoded? {
         if (shot == null || skips.isSkipped(photo.id)) return encode(photo, null)
         skips.begin(photo.id)
-        val pixels = try {
-            source.picture(shot)
+        val look = try {
+            source.look(shot, photo.id)
         } catch (error: Throwable) { // memory that ran out is an Error
             null
         }
-        return encode(photo, pixels).also { skips.end() }
+        return encode(photo, look).also { skips.end() }
     }
 
     companion object {

@@ -7,6 +7,8 @@ import java.awt.geom.AffineTransform;
 import java.awt.image.BufferedImage;
 
 public final class Bitmap {
+    public enum Config { ARGB_8888 }
+
     public final BufferedImage pixels;
 
     public Bitmap(BufferedImage pixels) {
@@ -27,6 +29,21 @@ public final class Bitmap {
 
     public void getPixels(int[] into, int offset, int stride, int x, int y, int width, int height) {
         pixels.getRGB(x, y, width, height, into, offset, stride);
+    }
+
+    public Bitmap copy(Config config, boolean isMutable) {
+        BufferedImage out = new BufferedImage(getWidth(), getHeight(), BufferedImage.TYPE_INT_ARGB);
+        out.createGraphics().drawImage(pixels, 0, 0, null);
+        return new Bitmap(out);
+    }
+
+    public static Bitmap createScaledBitmap(Bitmap from, int width, int height, boolean filter) {
+        BufferedImage out = new BufferedImage(width, height, BufferedImage.TYPE_INT_ARGB);
+        Graphics2D on = out.createGraphics();
+        if (filter) on.setRenderingHint(RenderingHints.KEY_INTERPOLATION, RenderingHints.VALUE_INTERPOLATION_BILINEAR);
+        on.drawImage(from.pixels, 0, 0, width, height, null);
+        on.dispose();
+        return new Bitmap(out);
     }
 
     public static Bitmap createBitmap(Bitmap from, int x, int y, int width, int height, Matrix by, boolean filter) {

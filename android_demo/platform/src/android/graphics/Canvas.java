@@ -19,6 +19,10 @@ public class Canvas {
         on = image.createGraphics();
     }
 
+    public Canvas(Bitmap bitmap) {
+        this(bitmap.pixels);
+    }
+
     public int save() {
         kept.push(new State(on.getTransform(), on.getClip()));
         return kept.size();

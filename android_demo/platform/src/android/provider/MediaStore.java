@@ -22,9 +22,15 @@ public final class MediaStore {
 
     /** Asked for anything but an item of its own, the provider throws. */
     private static long id(Uri photo) {
-        if (!photo.toString().startsWith(Images.Media.EXTERNAL_CONTENT_URI + "/"))
+        if (standin.Phone.get().gallery.idOf(photo) == null)
             throw new IllegalArgumentException("All requested items must be referenced by specific ID: " + photo);
         return Long.parseLong(photo.getLastPathSegment());
+    }
+
+    public static final class Video {
+        public static final class Media {
+            public static final Uri EXTERNAL_CONTENT_URI = Uri.parse("content://media/external/video/media");
+        }
     }
 
     public static final class Images {

@@ -23,6 +23,8 @@ public class View {
     private Object tag;
     private CharSequence description;
     private OnClickListener clicked;
+    private OnTouchListener touched;
+    private boolean isClickable, isTouched;
     private ViewGroup.LayoutParams wanted;
 
     public View(Context context) {
@@ -90,8 +92,33 @@ public class View {
         onDraw(canvas);
     }
 
+    public interface OnTouchListener {
+        boolean onTouch(View view, MotionEvent event);
+    }
+
     public boolean onTouchEvent(MotionEvent event) {
-        return false;
+        return isClickable;
+    }
+
+    public void setOnTouchListener(OnTouchListener touched) {
+        this.touched = touched;
+    }
+
+    public boolean isClickable() {
+        return isClickable;
+    }
+
+    public void setClickable(boolean isClickable) {
+        this.isClickable = isClickable;
+    }
+
+    /** A view that does not take a finger's first touch is told of nothing that follows. */
+    public final boolean dispatchTouchEvent(MotionEvent event) {
+        if (event.action == MotionEvent.DOWN) isTouched = true;
+        if (!isTouched) return false;
+        boolean took = touched != null && touched.onTouch(this, event) || onTouchEvent(event);
+        if (event.action == MotionEvent.DOWN) isTouched = took;
+        return took;
     }
 
     public final int getWidth() {

@@ -7,7 +7,7 @@ import java.util.List;
 
 public abstract class ViewGroup extends View {
     public static class LayoutParams {
-        public static final int MATCH_PARENT = -1;
+        public static final int MATCH_PARENT = -1, WRAP_CONTENT = -2;
         public final int width, height;
 
         public LayoutParams(int width, int height) {

@@ -45,7 +45,7 @@ class Browser(private val path: File) : AutoCloseable {
 
     fun photo(row: Int): FoundPhoto = album.photo(row).let { photo ->
         val time = photo.wall?.let { DateFormat.getDateTimeInstance().apply { timeZone = TimeZone.getTimeZone("UTC") }.format(Date(it)) }
-        FoundPhoto(photo.id, photo.path, photo.memories.firstOrNull()?.text, time.orEmpty())
+        FoundPhoto(photo.id, photo.path, photo.memories.firstOrNull()?.text, time.orEmpty(), album.clip(photo.id)?.start)
     }
 
     override fun close() = album.close()

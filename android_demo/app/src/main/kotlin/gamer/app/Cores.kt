@@ -112,8 +112,9 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 
     private fun shown(hit: Hit): FoundPhoto {
         val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" } +
-            listOfNotNull(hit.clip?.let { "a video, which this app does not play: at %.0f s".format(Locale.ROOT, it.second) })
-        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, hit.probability * 100, why.joinToString(", ")))
+            listOfNotNull(hit.clip?.let { "seen at %.0f s".format(Locale.ROOT, it.second) })
+        val likely = "likely %.0f %%\n%s".format(Locale.ROOT, hit.probability * 100, why.joinToString(", "))
+        return FoundPhoto(hit.id, hit.path, hit.memory, likely, hit.clip?.let { (1_000 * it.second).toLong() })
     }
 
     private fun trace(answer: Answer): List<String> {

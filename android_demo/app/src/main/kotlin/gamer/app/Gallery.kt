@@ -70,8 +70,11 @@ object Gallery {
     private fun share(of: Activity, photos: List<Uri>) {
         val to = if (photos.size == 1) Intent(Intent.ACTION_SEND).putExtra(Intent.EXTRA_STREAM, photos[0])
         else Intent(Intent.ACTION_SEND_MULTIPLE).putParcelableArrayListExtra(Intent.EXTRA_STREAM, ArrayList(photos))
-        hand(of, to.setType("image/*"))
+        hand(of, to.setType(kind(photos)))
     }
+
+    /** The kind of media of photos, of videos, or of both. */
+    fun kind(of: List<Uri>): String = of.map { if (Shot.isVideo("$it")) "video/*" else "image/*" }.distinct().singleOrNull() ?: "*/*"
 
     fun hand(of: Activity, to: Intent) = of.startActivity(Intent.createChooser(to.addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION), null))
 

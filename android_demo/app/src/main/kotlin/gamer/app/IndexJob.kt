@@ -9,6 +9,7 @@ import android.content.Context
 import android.net.Uri
 import android.os.Process
 import android.provider.MediaStore.Images.Media
+import android.provider.MediaStore.Video.Media as Video
 import android.util.Log
 import gamer.common.oneLine
 import gamer.screen.Access
@@ -142,8 +143,9 @@ class IndexJob : JobService() {
             val job = job(context, GALLERY)
             // JobInfo.TriggerContentUri is newer than the platform that the app is compiled against.
             val trigger = Class.forName("android.app.job.JobInfo\$TriggerContentUri")
-            val made = trigger.getConstructor(Uri::class.java, Int::class.javaPrimitiveType).newInstance(Media.EXTERNAL_CONTENT_URI, DESCENDANTS)
-            JobInfo.Builder::class.java.getMethod("addTriggerContentUri", trigger).invoke(job, made)
+            val made = trigger.getConstructor(Uri::class.java, Int::class.javaPrimitiveType)
+            val add = JobInfo.Builder::class.java.getMethod("addTriggerContentUri", trigger)
+            for (all in listOf(Media.EXTERNAL_CONTENT_URI, Video.EXTERNAL_CONTENT_URI)) add.invoke(job, made.newInstance(all, DESCENDANTS))
             scheduler(context).schedule(job.build())
         }
 

@@ -2,8 +2,8 @@ package gamer.app
 
 import gamer.search.Remark
 
-/** [said]: why it was found, or when it was taken. */
-class FoundPhoto(val id: String, val path: String?, val memory: String?, val said: String)
+/** [said]: why it was found, or when it was taken. [begins]: of a video, from where it is played, in ms; null for a photo. */
+class FoundPhoto(val id: String, val path: String?, val memory: String?, val said: String, val begins: Long? = null)
 
 /**
  * [here]: the probability that the album holds what is meant at all. [remarks]: what else the query asked for, and what to tell of it. [count]: of the

@@ -11,12 +11,13 @@ import android.provider.Settings
 import gamer.screen.Access
 
 /**
- * The photos that the user lets the app see, by the permissions of each Android version. From Android 14 a user
+ * The photos and videos that the user lets the app see, by the permissions of each Android version. From Android 14 a user
  * may choose some; asking again lets the user choose others. Only `ask` requests a permission.
  */
 object Permissions {
     // These names are newer than the platform that the app is compiled against.
     private const val IMAGES = "android.permission.READ_MEDIA_IMAGES"
+    private const val VIDEOS = "android.permission.READ_MEDIA_VIDEO"
     private const val CHOSEN_IMAGES = "android.permission.READ_MEDIA_VISUAL_USER_SELECTED"
     private const val LOCATION = "android.permission.ACCESS_MEDIA_LOCATION"
     const val REQUEST = 1
@@ -42,8 +43,8 @@ object Permissions {
 
     fun ask(activity: Activity) {
         val wanted = when {
-            Build.VERSION.SDK_INT >= 34 -> arrayOf(IMAGES, CHOSEN_IMAGES, LOCATION)
-            Build.VERSION.SDK_INT == 33 -> arrayOf(IMAGES, LOCATION)
+            Build.VERSION.SDK_INT >= 34 -> arrayOf(IMAGES, VIDEOS, CHOSEN_IMAGES, LOCATION)
+            Build.VERSION.SDK_INT == 33 -> arrayOf(IMAGES, VIDEOS, LOCATION)
             Build.VERSION.SDK_INT >= 29 -> arrayOf(Manifest.permission.READ_EXTERNAL_STORAGE, LOCATION)
             else -> arrayOf(Manifest.permission.READ_EXTERNAL_STORAGE)
         }

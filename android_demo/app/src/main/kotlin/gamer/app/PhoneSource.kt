@@ -1,15 +1,17 @@
 package gamer.app
 
 import android.util.Log
+import gamer.album.ClipPart
 import gamer.album.Photo
 import gamer.image.Pixels
+import gamer.indexing.Footage
 import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
 import gamer.models.FaceReader
 import gamer.models.LineReader
 import java.util.TimeZone
 
-/** MediaStore's photos, as the indexing takes them. [least]: pixels of the shorter side that a decoded picture keeps. */
+/** MediaStore's photos and videos, as the indexing takes them. [least]: pixels of the shorter side that a decoded picture keeps. */
 class PhoneSource(private val store: PhotoStore, private val least: Int) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
     private var favourites: Set<String>? = null // as they were listed
@@ -39,16 +41,17 @@ class PhoneSource(private val store: PhotoStore, private val least: Int) : Photo
         return Photo(shot.key, shot.uri.toString(), moment.takenAt, moment.zone, own.lat, own.lon, utcOffset = moment.offset)
     }
 
-    override fun picture(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it, least) }
+    override fun footage(shot: Shot): Footage? = store.footage(shot)
+
+    override fun picture(shot: Shot): Pixels? = if (shot.isVideo) null else pixels(shot, shot.key, least)
 
     /** More pixels of the photo that was read last, where there is text in it. */
-    fun large(photo: Photo): Pixels? =
-        read?.first?.takeIf { it.key == photo.id }?.let { shot -> pixels(shot) { pictures.pixels(shot, it, LineReader.PHOTO) } }
+    fun large(photo: Photo): Pixels? = read?.first?.takeIf { it.key == ClipPart.whole(photo.id) }?.let { pixels(it, photo.id, LineReader.PHOTO) }
 
-    fun forFaces(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it, FaceReader.PHOTO) }
+    fun forFaces(shot: Shot, id: String): Pixels? = pixels(shot, id, FaceReader.PHOTO)
 
-    private fun pixels(shot: Shot, decoded: (Int) -> Pixels?): Pixels? = try {
-        decoded(particulars(shot).turn)
+    private fun pixels(shot: Shot, id: String, least: Int): Pixels? = try {
+        pictures.bitmap(shot, id, particulars(shot).turn, least)?.let(Pictures::rgb)
     } catch (error: Exception) {
         // A picture that cannot be decoded must not end the run; it is tried again in the next one.
         Log.w("GAMER", "${shot.uri}: not read (${error.message})")

@@ -8,32 +8,55 @@ import android.graphics.Matrix
 import android.net.Uri
 import android.os.Bundle
 import android.view.Menu
+import android.view.Gravity
 import android.view.MenuItem
 import android.view.MotionEvent
+import android.view.View
+import android.widget.FrameLayout
 import android.widget.ImageView
+import android.widget.MediaController
+import android.widget.VideoView
 import gamer.screen.Zoom
 import java.util.concurrent.Executors
 
-/** One of the photos found, on the whole screen: zoomed, shared, opened in the gallery, with the reasons why it was found. */
+/**
+ * One of the photos found, on the whole screen: zoomed, shared, opened in the gallery, with the reasons why it was found. A video is
+ * played from where the search found what is meant.
+ */
 class PhotoActivity : Activity() {
     private val reader = Executors.newSingleThreadExecutor()
     private lateinit var photos: List<FoundPhoto>
     private lateinit var view: Zoomed
+    private lateinit var video: VideoView
     @Volatile private var at = 0
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
-        photos = intent.getStringArrayExtra(PHOTOS).orEmpty().toList().chunked(PARTS) { (id, path, memory, why) -> FoundPhoto(id, path, memory, why) }
+        photos = intent.getStringArrayExtra(PHOTOS).orEmpty().toList().chunked(PARTS) { (id, path, memory, why, begins) -> FoundPhoto(id, path, memory, why, begins.toLongOrNull()) }
         val id = saved?.getString(ID) ?: photos.getOrNull(intent.getIntExtra(AT, 0))?.id
         at = maxOf(0, photos.indexOfFirst { it.id == id })
         view = Zoomed(this, ::turn)
-        content(view)
+        val swipes = ZoomTouch(this, { null }, {}, { 1f }, ::turn)
+        video = VideoView(this).apply {
+            setMediaController(MediaController(context))
+            isClickable = true // else it would be told of no more than a finger's first touch
+            setOnTouchListener { _, event -> swipes.take(event); false }
+        }
+        content(FrameLayout(this).apply {
+            addView(view)
+            addView(video, FrameLayout.LayoutParams(FrameLayout.LayoutParams.MATCH_PARENT, FrameLayout.LayoutParams.WRAP_CONTENT, Gravity.CENTER))
+        })
         turn(0)
     }
 
     override fun onSaveInstanceState(kept: Bundle) {
         photos.getOrNull(at)?.let { kept.putString(ID, it.id) }
         super.onSaveInstanceState(kept)
+    }
+
+    override fun onPause() {
+        video.pause()
+        super.onPause()
     }
 
     override fun onDestroy() {
@@ -52,7 +75,7 @@ class PhotoActivity : Activity() {
         when (OWN.getOrNull(item.itemId)) {
             R.string.why -> startActivity(TraceActivity.intent(this, listOf(photo.id, photo.memory.orEmpty(), photo.said)))
             R.string.similar -> startActivity(ShelfActivity.like(this, photo.id))
-            R.string.open -> Gallery.hand(this, Intent(Intent.ACTION_VIEW).setDataAndType(uri() ?: return false, "image/*"))
+            R.string.open -> uri()?.let { Gallery.hand(this, Intent(Intent.ACTION_VIEW).setDataAndType(it, Gallery.kind(listOf(it)))) } ?: return false
             else -> Gallery.begin(this, Gallery.deed(item, OWN.size) ?: return super.onOptionsItemSelected(item), listOf(photo))
         }
         return true
@@ -87,24 +110,34 @@ class PhotoActivity : Activity() {
         title = getString(R.string.photo_of, at + 1, photos.size)
         view.contentDescription = photos[at].memory.orEmpty().ifEmpty { title }
         view.show(null)
+        video.stopPlayback()
+        video.visibility = if (photos[at].begins == null) View.GONE else View.VISIBLE
         val shown = uri() ?: return
+        photos[at].begins?.let { return play(shown, it) }
+        val id = photos[at].id
         reader.execute {
             if (uri() != shown) return@execute // swiped away meanwhile
-            val bitmap = Pictures(PhotoStore(this)).shown(shown, LEAST)
+            val bitmap = Pictures(PhotoStore(this)).shown(shown, id, LEAST)
             runOnUiThread { if (uri() == shown) view.show(bitmap) }
         }
+    }
+
+    private fun play(uri: Uri, from: Long) {
+        video.setVideoURI(uri)
+        video.seekTo(Math.toIntExact(from))
+        video.start()
     }
 
     companion object {
         const val PHOTOS = "photos"
         const val AT = "at"
         private const val ID = "id"
-        private const val PARTS = 4
+        private const val PARTS = 5
         private val OWN = listOf(R.string.why, R.string.open, R.string.similar)
         private const val LEAST = 1_600 // pixels of the shorter side, so that zooming shows more
 
         fun intent(context: Context, found: List<FoundPhoto>, at: Int): Intent = Intent(context, PhotoActivity::class.java)
-            .putExtra(PHOTOS, found.flatMap { listOf(it.id, it.path ?: "", it.memory ?: "", it.said) }.toTypedArray()).putExtra(AT, at)
+            .putExtra(PHOTOS, found.flatMap { listOf(it.id, it.path ?: "", it.memory ?: "", it.said, it.begins?.toString() ?: "") }.toTypedArray()).putExtra(AT, at)
     }
 }
 

@@ -8,12 +8,13 @@ import android.net.Uri
 import android.os.Build
 import android.provider.MediaStore
 import android.provider.MediaStore.Images.Media
+import android.provider.MediaStore.Video.Media as Video
 import gamer.indexing.Attempts
 import gamer.indexing.Position
 import java.io.InputStream
 
 /**
- * A photo as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made.
+ * A photo or video as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made.
  * `turn`: degrees clockwise, as MediaStore knows them.
  */
 class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0, val isFavourite: Boolean = false) {
@@ -23,8 +24,13 @@ class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, v
      */
     val key: String get() = "$SCHEME$id:$modified"
 
+    val isVideo: Boolean get() = isVideo(uri.toString())
+
     companion object {
         const val SCHEME = "media:"
+
+        /** Whether MediaStore's address is a video's. */
+        fun isVideo(address: String): Boolean = address.startsWith(Video.EXTERNAL_CONTENT_URI.toString())
     }
 }
 
@@ -34,22 +40,25 @@ class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, v
  */
 class Particulars(val lat: Double?, val lon: Double?, val turn: Int, val takenAt: String? = null, val offset: String? = null)
 
-/** The phone's photos in MediaStore, newest first. */
+/** The phone's photos in MediaStore, newest first, and its videos behind them, as each takes as long as many photos. */
 class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
-    fun list(): List<Shot> {
-        val always = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED)
-        val columns = if (Gallery.canAsk) always + FAVOURITE else always
+    fun list(): List<Shot> = listed(Media.EXTERNAL_CONTENT_URI, Media.ORIENTATION) + listed(Video.EXTERNAL_CONTENT_URI, null)
+
+    /** [turn]: the column that has it; the platform hands out frames upright. */
+    private fun listed(all: Uri, turn: String?): List<Shot> {
+        val always = listOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.DATE_ADDED)
+        val columns = (always + listOfNotNull(turn, FAVOURITE.takeIf { Gallery.canAsk })).toTypedArray()
         val out = ArrayList<Shot>()
-        val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
+        val found = resolver.query(all, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
             while (it.moveToNext()) {
                 val id = it.getLong(0)
-                val made = listOf(2, 4).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
+                val made = listOf(2, 3).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
                 val taken = if (it.isNull(1) || it.getLong(1) <= 0) made else it.getLong(1)
-                val uri = ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id)
-                out.add(Shot(id, uri, taken, it.getLong(2), it.getInt(3), Gallery.canAsk && it.getInt(5) == 1))
+                val (turned, isFavourite) = listOf(turn, FAVOURITE).map { name -> columns.indexOf(name).takeIf { at -> at >= 0 }?.let(it::getInt) ?: 0 }
+                out.add(Shot(id, ContentUris.withAppendedId(all, id), taken, it.getLong(2), turned, isFavourite == 1))
             }
         }
         return out
@@ -75,27 +84,31 @@ class PhotoStore(private val context: Context) {
      * various exceptions: then the rotation is MediaStore's.
      */
     fun particulars(shot: Shot): Particulars {
-        val ways = listOf(::original, ::open).drop(if (Build.VERSION.SDK_INT < 29 || !Permissions.places(context)) 1 else 0)
-        return Attempts.first(ways.map { way -> { way(shot).use(::read) } }, Particulars(null, null, shot.turn))
+        val ways = listOf(original(shot.uri), shot.uri).drop(if (Build.VERSION.SDK_INT < 29 || !Permissions.places(context)) 1 else 0)
+        return Attempts.first(ways.map { way -> { if (shot.isVideo) recorded(way) else opened(way).use(::read) } }, Particulars(null, null, shot.turn))
     }
 
-    /** A photo by its address, with the rotation that MediaStore knows; null if it is gone. */
-    fun shot(uri: Uri): Shot? = resolver.query(uri, arrayOf(Media._ID, Media.ORIENTATION), null, null, null)?.use {
-        if (it.moveToFirst()) Shot(it.getLong(0), uri, null, 0, it.getInt(1)) else null
+    /** A photo by its address, with the rotation that MediaStore knows, or a video; null if it is gone. */
+    fun shot(uri: Uri): Shot? = resolver.query(uri, listOfNotNull(Media._ID, Media.ORIENTATION.takeUnless { Shot.isVideo("$uri") }).toTypedArray(), null, null, null)?.use {
+        if (it.moveToFirst()) Shot(it.getLong(0), uri, null, 0, if (Shot.isVideo("$uri")) 0 else it.getInt(1)) else null
     }
+
+    /** Null for a photo, and for a video that cannot be decoded. */
+    fun footage(shot: Shot): VideoFootage? = if (shot.isVideo) VideoFootage.open(context, shot.uri) else null
 
     /** The name of a photo's file; its address if it is gone. */
     fun name(shot: Shot): String = resolver.query(shot.uri, arrayOf(Media.DISPLAY_NAME), null, null, null)?.use {
         if (it.moveToFirst()) it.getString(0) else null
     } ?: shot.uri.toString()
 
-    fun open(shot: Shot): InputStream = resolver.openInputStream(shot.uri) ?: throw java.io.IOException("${shot.uri}: gone")
+    fun open(shot: Shot): InputStream = opened(shot.uri)
 
-    private fun original(shot: Shot): InputStream {
-        // MediaStore.setRequireOriginal is newer than the platform that the app is compiled against.
-        val uri = shot.uri.buildUpon().appendQueryParameter("requireOriginal", "1").build()
-        return resolver.openInputStream(uri) ?: throw java.io.IOException("$uri: gone")
-    }
+    private fun opened(uri: Uri): InputStream = resolver.openInputStream(uri) ?: throw java.io.IOException("$uri: gone")
+
+    // MediaStore.setRequireOriginal is newer than the platform that the app is compiled against.
+    private fun original(uri: Uri): Uri = uri.buildUpon().appendQueryParameter("requireOriginal", "1").build()
+
+    private fun recorded(video: Uri): Particulars = VideoFootage.place(context, video).let { Particulars(it?.lat, it?.lon, 0) }
 
     // ExifInterface(InputStream) is newer than the platform that the app is compiled against.
     private fun read(picture: InputStream): Particulars = read(ExifInterface::class.java.getConstructor(InputStream::class.java).newInstance(picture))

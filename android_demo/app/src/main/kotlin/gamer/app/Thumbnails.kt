@@ -3,7 +3,10 @@ package gamer.app
 import android.content.ContentResolver
 import android.content.Context
 import android.graphics.Bitmap
+import android.graphics.Canvas
 import android.graphics.Matrix
+import android.graphics.Paint
+import android.graphics.Path
 import android.net.Uri
 import android.os.Build
 import android.os.CancellationSignal
@@ -12,6 +15,7 @@ import android.os.Looper
 import android.util.LruCache
 import android.util.Size
 import android.widget.ImageView
+import gamer.album.ClipPart
 import gamer.models.FaceReader
 import gamer.people.FaceBox
 import java.util.concurrent.Executors
@@ -43,8 +47,22 @@ class Thumbnails(private val context: Context) {
         val key = photo.id + photo.face.toString()
         KEPT[key]?.let { return it }
         val uri = photo.address?.takeIf { it.startsWith("content:") }?.let(Uri::parse) ?: return null
-        val shown = if (photo.face != null) pictures.shown(uri, FaceReader.PHOTO)?.let { cut(it, photo.face) } else ofThePlatform(uri) ?: pictures.shown(uri, SIDE / 2)
+        val shown = if (photo.face != null) pictures.shown(uri, photo.id, FaceReader.PHOTO)?.let { cut(it, photo.face) } else whole(uri, photo.id)
         return shown?.also { KEPT.put(key, it) }
+    }
+
+    /** A video has a mark, and each of its parts a picture of its own. */
+    private fun whole(uri: Uri, id: String): Bitmap? {
+        val kept = if (ClipPart.named(id) == null) ofThePlatform(uri) else null
+        val shown = kept ?: pictures.shown(uri, id, SIDE / 2)
+        return if (Shot.isVideo("$uri")) shown?.let(::marked) else shown
+    }
+
+    private fun marked(frame: Bitmap): Bitmap = frame.copy(Bitmap.Config.ARGB_8888, true).also { out ->
+        val side = minOf(out.width, out.height) / 6f
+        val (left, top) = out.width / 2f - side / 2 to out.height / 2f - side / 2
+        val triangle = Path().apply { moveTo(left, top); lineTo(left, top + side); lineTo(left + side, top + side / 2); close() }
+        Canvas(out).drawPath(triangle, Paint().apply { color = MARK })
     }
 
     /** A face with some of what is around it. */
@@ -69,6 +87,7 @@ class Thumbnails(private val context: Context) {
         const val SIDE = 360 // pixels
         private const val AROUND = 1.4 // sides of a face
         private const val EMPTY = 0x40808080
+        private const val MARK = 0xCCFFFFFF.toInt()
         private val READER = Executors.newFixedThreadPool(2)!!
         private val SCREEN = Handler(Looper.getMainLooper())
         private val KEPT = object : LruCache<String, Bitmap>((Runtime.getRuntime().maxMemory() / 16).toInt()) { // bytes

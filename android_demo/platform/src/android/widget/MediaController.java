@@ -1,0 +1,5 @@
+package android.widget;
+
+public class MediaController {
+    public MediaController(android.content.Context context) {}
+}
