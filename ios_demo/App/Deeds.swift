@@ -37,7 +37,10 @@ struct Original: Transferable {
     let id: String
 
     static var transferRepresentation: some TransferRepresentation {
+        FileRepresentation(exportedContentType: .movie) { (video: Original) in SentTransferredFile(try await PhotoLibrary.original(video.id)) }
+            .exportingCondition { PhotoLibrary.isVideo($0.id) }
         FileRepresentation(exportedContentType: .image) { (photo: Original) in SentTransferredFile(try await PhotoLibrary.original(photo.id)) }
+            .exportingCondition { !PhotoLibrary.isVideo($0.id) }
     }
 }
 
@@ -52,13 +55,12 @@ extension PhotoLibrary {
         }
     }
 
-    /// A copy of the photo's file, as it was edited last; of one whose file is in the cloud a picture as it is here.
+    /// A copy of the file, as it was edited last; of a photo whose file is in the cloud a picture as it is here.
     static func original(_ id: String) async throws -> URL {
         guard let asset = asset(id) else { throw CocoaError(.fileNoSuchFile) }
         let files = PHAssetResource.assetResources(for: asset)
-        guard let file = files.first(where: { $0.type == .fullSizePhoto }) ?? files.first(where: { $0.type == .photo }) else {
-            throw CocoaError(.fileNoSuchFile)
-        }
+        let edited = files.first { [.fullSizePhoto, .fullSizeVideo].contains($0.type) }
+        guard let file = edited ?? files.first(where: { [.photo, .video].contains($0.type) }) else { throw CocoaError(.fileNoSuchFile) }
         let folder = shared.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let copy = folder.appendingPathComponent(file.originalFilename)
@@ -68,7 +70,7 @@ extension PhotoLibrary {
             try await PHAssetResourceManager.default().writeData(for: file, toFile: copy, options: options)
             return copy
         } catch {
-            guard let picture = whole(id)?.jpegData(compressionQuality: 0.9) else { throw error }
+            guard asset.mediaType != .video, let picture = whole(id)?.jpegData(compressionQuality: 0.9) else { throw error }
             let small = copy.deletingPathExtension().appendingPathExtension("jpg")
             try picture.write(to: small)
             return small

@@ -8,7 +8,7 @@ import PhotosUI
 import UIKit
 import UniformTypeIdentifiers
 
-/// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
+/// The phone's photos and videos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
 /// downloaded. `least`: pixels of the short side that a picture keeps when it is decoded, if it has them.
 struct PhotoLibrary: PhotoSource {
     let least: Int
@@ -25,12 +25,13 @@ struct PhotoLibrary: PhotoSource {
         }
     }
 
-    /// All photos, newest first.
+    /// All photos, newest first, and the videos behind them, as each takes as long as many photos.
     func keys() -> [String] {
         let options = PHFetchOptions()
         options.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
-        let found = PHAsset.fetchAssets(with: .image, options: options)
-        return (0..<found.count).map { PhotoLibrary.key(found.object(at: $0)).id }
+        return [PHAssetMediaType.image, .video].map { PHAsset.fetchAssets(with: $0, options: options) }.flatMap { found in
+            (0..<found.count).map { PhotoLibrary.key(found.object(at: $0)).id }
+        }
     }
 
     /// The name of the original's file; the identifier if PhotoKit knows none.
@@ -75,33 +76,45 @@ struct PhotoLibrary: PhotoSource {
         return out
     }
 
-    /// Upright RGB. Of a photo whose original is in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
-    func picture(_ key: String) -> Picture? {
-        autoreleasepool { () -> Picture? in
-            guard let asset = PhotoLibrary.asset(key) else { return nil }
+    /// Upright RGB. Of a photo whose original is in the cloud, the thumbnail that PhotoKit has here; nil if it has none, and for a
+    /// video.
+    func picture(_ key: String) -> Look? {
+        autoreleasepool { () -> Look? in
+            guard let asset = PhotoLibrary.asset(key), asset.mediaType != .video else { return nil }
             let side = CGFloat(least)
-            if let image = PhotoLibrary.image(asset, least: side) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            if let image = PhotoLibrary.image(asset, least: side) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Look($0) } }
             let small = PhotoLibrary.image(asset, least: side, isSmall: true)
-            return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
+            return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Look($0, isSmall: true) }
         }
     }
 
+    /// Nil for a photo, and for a video that is not here.
+    func footage(_ key: String) -> Footage? { PhotoLibrary.asset(key).flatMap(VideoFootage.init) }
+
     /// More pixels of a photo, where there is text in it; nil where they are not here.
-    static func large(_ photo: Photo) -> Pixels? {
-        autoreleasepool { asset(photo.id).flatMap { image($0, least: CGFloat(LineReader.photo)) }.flatMap(upright).flatMap(rgb) }
+    static func large(_ photo: Photo) -> Pixels? { pixels(photo.id, least: LineReader.photo) }
+
+    /// Of a video the frame that stands for it, or for a part of it.
+    private static func pixels(_ id: String, least: Int) -> Pixels? {
+        autoreleasepool {
+            asset(id).flatMap { frame($0, id, side: least) ?? image($0, least: CGFloat(least)).flatMap(upright) }.flatMap(rgb)
+        }
+    }
+
+    private static func frame(_ asset: PHAsset, _ id: String, side: Int) -> CGImage? {
+        VideoFootage(asset).flatMap { $0.image(ClipFrames.middle($0, ClipPart(named: id)), side: side, isRough: false)?.picture }
     }
 
     func asset(_ key: String) -> String { AssetKey(key)?.identifier ?? key }
 
     /// The pixels in which faces are searched; nil where they are not here.
-    static func forFaces(_ key: String) -> Pixels? {
-        autoreleasepool { asset(key).flatMap { image($0, least: CGFloat(FaceReader.photo)) }.flatMap(upright).flatMap(rgb) }
-    }
+    static func forFaces(_ id: String) -> Pixels? { pixels(id, least: FaceReader.photo) }
 
     /// A face with some of what is around it. `box`: in shares of the photo's sides.
     static func face(_ id: String, _ box: FaceBox) -> UIImage? {
-        let shown = asset(id).flatMap { image($0, least: CGFloat(FaceReader.photo)) ?? image($0, least: 240, isSmall: true) }
-        guard let whole = shown.flatMap(upright) else { return nil }
+        guard let asset = asset(id) else { return nil }
+        let still = { image(asset, least: CGFloat(FaceReader.photo)) ?? image(asset, least: 240, isSmall: true) }
+        guard let whole = frame(asset, id, side: FaceReader.photo) ?? still().flatMap(upright) else { return nil }
         let (width, height) = (Double(whole.width), Double(whole.height))
         let side = max(1, min(1.4 * max(box.width * width, box.height * height), width, height))
         let left = min(max((box.left + box.width / 2) * width - side / 2, 0), width - side)
@@ -139,10 +152,15 @@ struct PhotoLibrary: PhotoSource {
     /// When a photo was taken, in words; empty if that is not known.
     static func taken(_ id: String) -> String { asset(id)?.creationDate.map { $0.formatted(date: .long, time: .shortened) } ?? "" }
 
-    /// A small picture for the screen; nil if the photo is gone or has none on this phone.
+    /// A small picture for the screen; nil if the photo is gone or has none on this phone. Parts of a video have each their own.
     static func thumbnail(_ id: String) -> UIImage? {
-        asset(id).flatMap { image($0, least: 240) ?? image($0, least: 240, isSmall: true) }
+        asset(id).flatMap { asset in
+            let part = ClipPart(named: id) == nil ? nil : frame(asset, id, side: 240).map { UIImage(cgImage: $0) }
+            return part ?? image(asset, least: 240) ?? image(asset, least: 240, isSmall: true)
+        }
     }
+
+    static func isVideo(_ id: String) -> Bool { asset(id)?.mediaType == .video }
 
     /// A picture for the whole screen, with more pixels, so that zooming shows more; nil as for `thumbnail`.
     static func whole(_ id: String) -> UIImage? {
@@ -200,7 +218,7 @@ struct PhotoLibrary: PhotoSource {
         return (found[kCGImagePropertyExifDateTimeOriginal as String] as? String, found[kCGImagePropertyExifOffsetTimeOriginal as String] as? String)
     }
 
-    private static func rgb(_ image: CGImage) -> Pixels? {
+    static func rgb(_ image: CGImage) -> Pixels? {
         let (width, height) = (image.width, image.height)
         var four = [UInt8](repeating: 0, count: 4 * width * height)
         let drawn = four.withUnsafeMutableBytes { buffer -> Bool in
@@ -224,8 +242,8 @@ struct PhotoLibrary: PhotoSource {
     }
 }
 
-/// What a synchronous request hands to its callback, before it returns.
-private final class Found<T>: @unchecked Sendable {
+/// What a request hands to its callback, before it returns or signals.
+final class Found<T>: @unchecked Sendable {
     var value: T?
 }
 

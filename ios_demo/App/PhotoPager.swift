@@ -3,7 +3,7 @@ import SwiftUI
 import UIKit
 
 /// Photos on the whole screen, to swipe through: zoomed by two fingers or a double tap, shared, with the reasons why one
-/// was found.
+/// was found. A video plays from where the search found what is meant.
 struct PhotoPager: View {
     let ids: [String]
     private let answer: Answer?
@@ -21,7 +21,7 @@ struct PhotoPager: View {
 
     var body: some View {
         TabView(selection: $shown) {
-            ForEach(left, id: \.self) { id in ZoomedPhoto(id: id).tag(id) }
+            ForEach(left, id: \.self) { id in PhotoPage(id: id, second: second(id), isShown: shown == id).tag(id) }
         }
         .tabViewStyle(.page(indexDisplayMode: .never))
         .background(Color.black)
@@ -31,6 +31,11 @@ struct PhotoPager: View {
         }
         .toolbar { ToolbarItemGroup(placement: .bottomBar) { Deeds([shown]) { if $0.contains(shown) { leave(shown) } } } }
         .task { if session.gone.contains(shown) { leave(shown) } }
+    }
+
+    /// From where a video is played.
+    private func second(_ id: String) -> Double {
+        answer?.hits.first { $0.photo.id == id }?.clip?.second ?? Double(ClipPart(named: id)?.start ?? 0) / 1_000
     }
 
     private var left: [String] { ids.filter { !session.gone.contains($0) } }

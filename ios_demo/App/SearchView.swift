@@ -223,6 +223,7 @@ struct Thumbnail: View {
     let id: String
     @State private var image: UIImage?
     @State private var taken = ""
+    @State private var isVideo = false
 
     var body: some View {
         Color.gray.opacity(0.2)
@@ -231,12 +232,13 @@ struct Thumbnail: View {
                 if let image { Image(uiImage: image).resizable().scaledToFill() }
             }
             .clipped()
-            .accessibilityLabel("Photo")
+            .overlay { if isVideo { Image(systemName: "play.fill").foregroundStyle(.white) } }
+            .accessibilityLabel(isVideo ? "Video" : "Photo")
             .accessibilityValue(taken)
             .task(id: id) {
                 let id = id
-                let found = await PhotoLibrary.read { (PhotoLibrary.thumbnail(id), PhotoLibrary.taken(id)) }
-                if let found, !Task.isCancelled { (image, taken) = found }
+                let found = await PhotoLibrary.read { (PhotoLibrary.thumbnail(id), PhotoLibrary.taken(id), PhotoLibrary.isVideo(id)) }
+                if let found, !Task.isCancelled { (image, taken, isVideo) = found }
             }
     }
 }
@@ -266,7 +268,7 @@ struct HitView: View {
         List {
             LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
-            if let clip = hit.clip { LabeledContent("A video, not played here", value: "\(Int(clip.second)) s") }
+            if let clip = hit.clip { LabeledContent("Seen at", value: "\(Int(clip.second)) s") }
             ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in
                 LabeledContent(part.name, value: String(format: "%+.2f", part.value))
             }

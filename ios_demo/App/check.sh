@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
   set -e
   swift format lint --strict --configuration "{\"version\":1,\"lineLength\":150,\"indentation\":{\"spaces\":4}}" *.swift
   OUT=/build/stubs; rm -rf "$OUT"; mkdir -p "$OUT"
-  for NAME in CoreGraphics ImageIO CoreLocation UIKit Photos PhotosUI BackgroundTasks CoreML UniformTypeIdentifiers SwiftUI; do
+  for NAME in CoreGraphics ImageIO CoreLocation UIKit AVFoundation Photos PhotosUI BackgroundTasks CoreML UniformTypeIdentifiers SwiftUI AVKit; do
     swiftc -emit-module -swift-version 6 -parse-as-library -module-name "$NAME" -I "$OUT" -o "$OUT/$NAME.swiftmodule" "../stubs/$NAME.swift"
   done
   C=../PhotoCore/Sources

@@ -1,6 +1,7 @@
 import UIKit
 @_exported import CoreLocation
 import ImageIO
+import AVFoundation
 
 public enum PHAuthorizationStatus: Int, Sendable { case notDetermined, restricted, denied, authorized, limited }
 public enum PHAccessLevel: Int, Sendable { case addOnly = 1, readWrite }
@@ -41,6 +42,8 @@ public final class PHAsset {
     public var modificationDate: Date? { nil }
     public var creationDate: Date? { nil }
     public var location: CLLocation? { nil }
+    public var mediaType: PHAssetMediaType { .image }
+    public var duration: TimeInterval { 0 }
     public var pixelWidth: Int { 0 }
     public var pixelHeight: Int { 0 }
     public static func fetchAssets(with type: PHAssetMediaType, options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
@@ -66,7 +69,7 @@ extension PHAsset {
     public static func fetchAssets(in collection: PHAssetCollection, options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
 }
 
-public enum PHAssetResourceType: Int, Sendable { case photo = 1, video, audio, alternatePhoto, fullSizePhoto }
+public enum PHAssetResourceType: Int, Sendable { case photo = 1, video, audio, alternatePhoto, fullSizePhoto, fullSizeVideo }
 public typealias PHAssetResourceDataRequestID = Int32
 
 public final class PHAssetResourceRequestOptions {
@@ -101,6 +104,11 @@ public final class PHImageRequestOptions {
     public var isNetworkAccessAllowed = false
 }
 
+public final class PHVideoRequestOptions {
+    public init() {}
+    public var isNetworkAccessAllowed = false
+}
+
 public final class PHImageManager {
     public static func `default`() -> PHImageManager { PHImageManager() }
 
@@ -114,6 +122,18 @@ public final class PHImageManager {
     public func requestImageDataAndOrientation(
         for asset: PHAsset, options: PHImageRequestOptions?,
         resultHandler: @escaping @Sendable (Data?, String?, CGImagePropertyOrientation, [AnyHashable: Any]?) -> Void
+    ) -> PHImageRequestID { 0 }
+}
+
+extension PHImageManager {
+    @discardableResult
+    public func requestAVAsset(
+        forVideo asset: PHAsset, options: PHVideoRequestOptions?, resultHandler: @escaping @Sendable (AVAsset?, AVAudioMix?, [AnyHashable: Any]?) -> Void
+    ) -> PHImageRequestID { 0 }
+
+    @discardableResult
+    public func requestPlayerItem(
+        forVideo asset: PHAsset, options: PHVideoRequestOptions?, resultHandler: @escaping @Sendable (AVPlayerItem?, [AnyHashable: Any]?) -> Void
     ) -> PHImageRequestID { 0 }
 }
 

@@ -45,6 +45,7 @@ public struct Label: PrimitiveView {
 }
 public struct Image: PrimitiveView {
     public init(uiImage: UIImage) {}
+    public init(systemName: String) {}
     public func resizable() -> Image { self }
 }
 public struct Color: PrimitiveView, ShapeStyle {
@@ -59,6 +60,7 @@ public struct Color: PrimitiveView, ShapeStyle {
 public protocol ShapeStyle {}
 extension ShapeStyle where Self == Color {
     public static var red: Color { Color() }
+    public static var white: Color { Color() }
 }
 
 public struct Button<Content: View>: PrimitiveView {
@@ -112,16 +114,22 @@ public struct SharePreview: Sendable {
 public protocol TransferRepresentation {}
 public struct FileRepresentation<Item>: TransferRepresentation {
     public init(exportedContentType: UTType, exporting: @escaping @Sendable (Item) async throws -> SentTransferredFile) {}
+    public func exportingCondition(_ condition: @escaping @Sendable (Item) -> Bool) -> some TransferRepresentation { self }
+}
+public struct SeveralRepresentations: TransferRepresentation {}
+@resultBuilder public enum TransferRepresentationBuilder {
+    public static func buildBlock<R: TransferRepresentation>(_ one: R) -> R { one }
+    public static func buildBlock<A: TransferRepresentation, B: TransferRepresentation>(_ one: A, _ other: B) -> SeveralRepresentations { SeveralRepresentations() }
 }
 public struct SentTransferredFile: Sendable {
     public init(_ file: URL) {}
 }
 public protocol Transferable: Sendable {
     associatedtype Representation: TransferRepresentation
-    static var transferRepresentation: Representation { get }
+    @TransferRepresentationBuilder static var transferRepresentation: Representation { get }
 }
 extension String: Transferable {
-    public static var transferRepresentation: FileRepresentation<String> { fatalError() }
+    public static var transferRepresentation: FileRepresentation<String> { FileRepresentation(exportedContentType: .image) { (_: String) in fatalError() } }
 }
 public struct ShareLink: PrimitiveView {
     public init<D: RandomAccessCollection>(_ title: String, items: D, preview: @escaping (D.Element) -> SharePreview) where D.Element: Transferable {}
@@ -268,6 +276,7 @@ extension View {
     public func toolbar<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
     public func task<T: Equatable>(id: T, @_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }
     public func task(@_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }
+    public func onDisappear(perform: (@MainActor () -> Void)?) -> some View { self }
     public func foregroundStyle<S: ShapeStyle>(_ style: S) -> some View { self }
     public func aspectRatio(_ ratio: CGFloat?, contentMode: ContentMode) -> some View { self }
     public func overlay<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }

@@ -40,7 +40,7 @@ public final class Video {
 
     /** The same bytes without a position, as the system hands them to an app that may not see it. */
     public static byte[] withoutPlace(byte[] gif) {
-        return new String(gif, StandardCharsets.ISO_8859_1).replaceAll("[+-][0-9]{2}\\.[0-9]{4}[+-][0-9]{3}\\.[0-9]{4}/", "                    ").getBytes(StandardCharsets.ISO_8859_1);
+        return new String(gif, StandardCharsets.ISO_8859_1).replaceAll("[+-][0-9]{2}\\.[0-9]{4}[+-][0-9]{3}\\.[0-9]{4}/", " ".repeat(18)).getBytes(StandardCharsets.ISO_8859_1);
     }
 
     private static IIOMetadataNode node(IIOMetadataNode of, String name) {

@@ -233,6 +233,9 @@ enum AlbumSuite {
             (channel: member.name, chunks: (member.value.array ?? []).map { ($0.array ?? []).map { Float($0.double ?? .nan) } })
         }
         let mentions = try raw.list("mentions").map { Mention(try $0.text("name"), try $0.text("kind"), parent: $0["parent"]?.string, relation: try $0.text("relation")) }
-        return Encoded(photo, vectors: channels, mentions: mentions)
+        let clip = try raw["clip"].map {
+            Clip(start: try $0.whole("start"), end: try $0.whole("end"), length: try $0.whole("length"), frames: try $0.list("frames").map { $0.int ?? -1 })
+        }
+        return Encoded(photo, vectors: channels, mentions: mentions, clip: clip)
     }
 }

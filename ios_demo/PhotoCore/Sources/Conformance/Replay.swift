@@ -14,6 +14,7 @@ public enum Replay {
         case "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes": return try Tokens.ready(suite)
         case "resize": return try PixelSuites.resize(suite)
         case "routing": return try PixelSuites.routing(suite)
+        case "clips": return PixelSuites.clips
         case "printed": return try PrintedSuites.printed(suite)
         case "lines": return try PrintedSuites.lines(suite)
         case "faces": return try PrintedSuites.faces(suite)

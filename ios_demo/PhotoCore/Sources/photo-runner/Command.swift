@@ -127,7 +127,7 @@ struct Command {
             try AlbumWriter.create(words[2], meta)
         }
         let writer = try AlbumWriter(words[2])
-        let made = try encoder.encode(photo, pixels: Pixels(bytes: [UInt8](bytes), width: width, height: height))
+        let made = try encoder.encode(photo, Look(Pixels(bytes: [UInt8](bytes), width: width, height: height)))
         try writer.add(made.map { [$0] } ?? [])
         try writer.finish(encoder.names)
         return "\(words[2]): \(photo.id) added"

@@ -26,7 +26,7 @@ final class PeopleTests: XCTestCase {
         func name(_ key: String) -> String { key }
         func owns(_ id: String) -> Bool { true }
         func asset(_ key: String) -> String { String(key.prefix { $0 != "@" }) }
-        func picture(_ key: String) -> Picture? { Picture(Phone.pixels(key)) }
+        func picture(_ key: String) -> Look? { Look(Phone.pixels(key)) }
 
         func photo(_ key: String) -> Photo? {
             var photo = Photo(id: key)
@@ -61,7 +61,7 @@ final class PeopleTests: XCTestCase {
     private let naming = Naming(retold: PeopleTests.encode) { $0.map { PeopleTests.axis($0.count) } }
 
     @discardableResult
-    private func index(encoder: String = "faces 1", isStopped: () -> Bool = { false }) throws -> [Int] {
+    private func index(encoder: String = "faces 1", isStopped: @escaping () -> Bool = { false }) throws -> [Int] {
         searched = []
         var left: [Int] = []
         let skips = SkipList(folder + "/skips"), phone = Phone(shown: shown)

@@ -73,9 +73,9 @@ final class PhoneTests: XCTestCase {
         func owns(_ id: String) -> Bool { id.hasPrefix("k") }
         func name(_ key: String) -> String { "IMG_\(key).jpg" }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
-        func picture(_ key: String) -> Picture? {
+        func picture(_ key: String) -> Look? {
             let number = Int(key.dropFirst()) ?? 0
-            return away.contains(number) ? nil : Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: inCloud.contains(number))
+            return away.contains(number) ? nil : Look(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: inCloud.contains(number))
         }
     }
 
@@ -88,9 +88,9 @@ final class PhoneTests: XCTestCase {
         defer { writer.close() }
         var last: IndexReport?
         try withoutActuallyEscaping(fails) { fails in
-            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips"), SmallList(folder + "/small"), MarkList(folder + "/marks")) { photo, pixels in
-                if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
-                return pixels.map { _ in Encoded(photo, vectors: [("image", [[Float](repeating: 0.5, count: 4)])], mentions: mentions) }
+            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips"), SmallList(folder + "/small"), MarkList(folder + "/marks")) { photo, look in
+                if fails(photo.id, look?.frames.first?.width ?? 0) { throw Failure.runtime("refused") }
+                return look.map { _ in Encoded(photo, vectors: [("image", [[Float](repeating: 0.5, count: 4)])], mentions: mentions) }
             }
             _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: names)
         }

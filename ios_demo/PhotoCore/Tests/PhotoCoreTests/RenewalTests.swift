@@ -38,17 +38,17 @@ final class RenewalTests: XCTestCase {
         func keys() -> [String] { here }
         func name(_ key: String) -> String { key }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
-        func picture(_ key: String) -> Picture? { Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1)) }
+        func picture(_ key: String) -> Look? { Look(Pixels(bytes: [0, 0, 0], width: 1, height: 1)) }
         func owns(_ id: String) -> Bool { true }
     }
 
     private func renew(_ isStopped: () -> Bool = { false }) throws -> Bool {
-        let renewal = Renewal(Phone(here: here), path, SkipList(folder + "/skips")) { photo, pixels in
+        let renewal = Renewal(Phone(here: here), path, SkipList(folder + "/skips")) { photo, look in
             self.encodings += 1
             let n = Int(photo.id.dropFirst()) ?? 0
             if n == self.unreadable { return Encoded(photo, vectors: [], mentions: []) }
             var vectors = [(channel: "text", chunks: [self.axis(n + 1, 6)])]
-            if pixels != nil { vectors.append(("image", [self.axis(n, 6)])) }
+            if look != nil { vectors.append(("image", [self.axis(n, 6)])) }
             return Encoded(photo, vectors: vectors, mentions: [])
         }
         return try renewal.run(new, isStopped: isStopped, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } })

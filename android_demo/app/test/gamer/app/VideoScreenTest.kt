@@ -77,6 +77,7 @@ class VideoScreenTest : AppTest() {
         val (video, photo) = listOf("trip.mp4", "temple.jpg").map { grid.found(it) }
         grid.performItemClick(grid.viewOf(video), video, 0)
         untilShown<PhotoActivity>()
+        val player = player
         assertTrue(player.isPlaying && player.from >= 20_000)
         val steps = if (photo > video) 1 else -1
         repeat(kotlin.math.abs(photo - video)) {

@@ -1,13 +1,18 @@
 /// What an album knows of a video, or of a part of one, beyond a photo; all in ms from the file's begin.
 /// `length`: of the whole file. `frames`: of each vector of the channel `image`, the time of its frame.
-/// Videos are not decoded here.
 public struct Clip: Sendable, Equatable {
     public let start: Int
     public let end: Int
     public let length: Int
     public let frames: [Int]
 
-    private static let longest = 24 * 3_600_000
+    public init(start: Int, end: Int, length: Int, frames: [Int]) { (self.start, self.end, self.length, self.frames) = (start, end, length, frames) }
+
+    static let longest = 24 * 3_600_000 // ms; a longer video is cut off here
+    private static let ddl = """
+        CREATE TABLE clips(photo TEXT PRIMARY KEY, starts INTEGER NOT NULL, ends INTEGER NOT NULL, length INTEGER NOT NULL, \
+        frames TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID
+        """
     private static let mostFrames = 64
 
     private static let columns = "photo, starts, ends, length, frames, crc"
@@ -18,6 +23,19 @@ public struct Clip: Sendable, Equatable {
         """
 
     static func exist(_ db: Database) throws -> Bool { try OptionalTables.isThere(db, "clips") }
+
+    /// Stores what is known of a clip, and forgets it for nil; in the caller's transaction. Raises Failure.album.
+    static func write(_ db: Database, _ photoId: String, _ clip: Clip?) throws {
+        try OptionalTables.drop(db, photoId, ["clips"])
+        guard let clip else { return }
+        let times = clip.frames.map(String.init).joined(separator: " ")
+        let row: [Value] = [.text(photoId), .integer(clip.start), .integer(clip.end), .integer(clip.length), .text(times)]
+        guard Clip(row) != nil else {
+            throw Failure.album("\(photoId): not the times of a clip: \(clip.start) to \(clip.end) of \(clip.length); check the decoder")
+        }
+        if try !exist(db) { try db.rows(ddl) }
+        try db.rows("INSERT INTO clips VALUES(?,?,?,?,?,?)", row + [.integer(Checksum.values(row))])
+    }
 
     /// What is wrong in the table, which exists; one line each.
     static func problems(_ db: Database) throws -> [String] {

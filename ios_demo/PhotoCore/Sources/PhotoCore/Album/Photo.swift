@@ -57,9 +57,11 @@ public struct Encoded: Sendable {
     public let photo: Photo
     public let vectors: [(channel: String, chunks: [[Float]])]
     public let mentions: [Mention]
+    public let clip: Clip?
 
-    public init(_ photo: Photo, vectors: [(channel: String, chunks: [[Float]])], mentions: [Mention]) {
-        (self.photo, self.vectors, self.mentions) = (photo, vectors, mentions)
+    /// `clip`: of a video, the times of the frames whose vectors are those of the channel `image`.
+    public init(_ photo: Photo, vectors: [(channel: String, chunks: [[Float]])], mentions: [Mention], clip: Clip? = nil) {
+        (self.photo, self.vectors, self.mentions, self.clip) = (photo, vectors, mentions, clip)
     }
 }
 

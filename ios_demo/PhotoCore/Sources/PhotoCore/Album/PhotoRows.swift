@@ -25,6 +25,7 @@ struct PhotoRows {
         }
         // A segment may still describe a removed photo that had this row.
         if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) { try changed(row, generation) }
+        try Clip.write(db, item.photo.id, item.clip)
         try contents(row, item)
     }
 
@@ -36,6 +37,7 @@ struct PhotoRows {
         try photo(row, item.photo)
         try changed(row, generation)
         try OptionalTables.drop(db, item.photo.id, OptionalTables.ofPictures)
+        try Clip.write(db, item.photo.id, item.clip)
         try contents(row, item)
         if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
     }
@@ -84,6 +86,7 @@ struct PhotoRows {
         let row = try find(item.photo.id)
         for channel in dims.keys { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
         for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
+        if let clip = item.clip { try Clip.write(db, item.photo.id, clip) }  // its frames are those of the new vectors
         try seal(row)
     }
 

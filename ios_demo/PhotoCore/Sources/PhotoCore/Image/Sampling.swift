@@ -9,4 +9,10 @@ public enum Sampling {
         let (width, height) = (Double(max(width, 1)), Double(max(height, 1)))
         return min(1, least / min(width, height), (most / (width * height)).squareRoot())
     }
+
+    /// Width and height of a video's frame of at most `side` pixels on its shorter side, and four times that on the longer.
+    public static func framed(width: Double, height: Double, side: Int) -> (width: Double, height: Double) {
+        let side = Double(side), factor = min(1, side / min(width, height), 4 * side / max(width, height))
+        return (max(2, (width * factor).rounded()), max(2, (height * factor).rounded()))
+    }
 }

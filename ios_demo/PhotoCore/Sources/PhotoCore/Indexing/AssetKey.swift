@@ -9,8 +9,9 @@ public struct AssetKey: Equatable, Sendable {
 
     public init(_ identifier: String, modified: Int) { (self.identifier, self.modified) = (identifier, modified) }
 
-    /// Nil for an id of something else.
+    /// Nil for an id of something else; of a part of a video, the whole one's.
     public init?(_ id: String) {
+        let id = ClipPart.whole(id)
         guard id.hasPrefix(AssetKey.scheme), let colon = id.lastIndex(of: ":"), let modified = Int(id[id.index(after: colon)...]) else { return nil }
         let first = id.index(id.startIndex, offsetBy: AssetKey.scheme.count)
         guard first < colon else { return nil }

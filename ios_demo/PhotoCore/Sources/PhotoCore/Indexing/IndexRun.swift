@@ -1,19 +1,13 @@
-/// A photo's pixels as they were found. `isSmall`: a thumbnail, since the original is in the cloud.
-public struct Picture: Sendable {
-    public let pixels: Pixels
-    public let isSmall: Bool
-
-    public init(_ pixels: Pixels, isSmall: Bool = false) { (self.pixels, self.isSmall) = (pixels, isSmall) }
-}
-
-/// The photos of a phone. `picture` returns nil for pixels that are not here: in the cloud, damaged, deleted.
+/// The photos and videos of a phone. `picture` returns nil for pixels that are not here: in the cloud, damaged, deleted.
 /// `name`: what a person calls the photo, such as its file's name. `owns`: whether a photo with this id came from
-/// here; the album may hold others too.
+/// here; the album may hold others too, and of a long video parts, whose ids begin with its key (ClipPart).
 public protocol PhotoSource {
     func keys() -> [String]
     func name(_ key: String) -> String
     func photo(_ key: String) -> Photo?
-    func picture(_ key: String) -> Picture?
+    func picture(_ key: String) -> Look?
+    /// The video that this is; nil for a photo, and for a video that cannot be decoded here.
+    func footage(_ key: String) -> Footage?
     func owns(_ id: String) -> Bool
     /// What stays the same of a photo's key when the photo is edited.
     func asset(_ key: String) -> String
@@ -24,6 +18,13 @@ public protocol PhotoSource {
 extension PhotoSource {
     public func favourites() -> Set<String>? { nil }
     public func asset(_ key: String) -> String { key }
+    public func footage(_ key: String) -> Footage? { nil }
+
+    /// What is seen of a photo, or of the part of a video that the id names; nil for pixels that are not here.
+    func look(_ id: String, isStopped: () -> Bool = { false }) -> Look? {
+        let key = ClipPart.whole(id)
+        return footage(key).map { ClipFrames.look($0, ClipPart(named: id), isStopped: isStopped) } ?? picture(key)
+    }
 }
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
@@ -49,11 +50,11 @@ public struct IndexRun {
     private let small: SmallList
     private let marks: MarkList
     private let people: PeopleSearch?
-    private let encode: (Photo, Pixels?) throws -> Encoded?
+    private let encode: (Photo, Look?) throws -> Encoded?
 
     public init(
         _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, _ marks: MarkList, people: PeopleSearch? = nil,
-        encode: @escaping (Photo, Pixels?) throws -> Encoded?
+        encode: @escaping (Photo, Look?) throws -> Encoded?
     ) {
         (self.source, self.writer, self.skips, self.small, self.marks) = (source, writer, skips, small, marks)
         (self.people, self.encode) = (people, encode)
@@ -63,12 +64,13 @@ public struct IndexRun {
     /// batch allocated. A run that reaches its end also does what an earlier one, which was killed, left to be
     /// finished.
     public func run(
-        isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
+        isStopped: @escaping () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
         try writer.erase()  // what was forgotten by a program that was killed then
         let bare = Set(try writer.withoutVectors().filter(source.owns))  // left so by a renewal that could not read them
-        let all = try writer.ids(), known = all.subtracting(bare), kept = try writer.removed()
+        let all = try writer.ids(), known = Set(all.subtracting(bare).map(ClipPart.whole)), kept = try writer.removed()
+        let already = Dictionary(grouping: bare.sorted(), by: ClipPart.whole)
         let keys = source.keys().filter { !kept.contains($0) }
         let left = gone(all, keys)
         let closed = try writer.people { try $0.closed() }
@@ -82,25 +84,29 @@ public struct IndexRun {
         for first in stride(from: 0, to: wanted.count, by: IndexRun.batch) {
             if isStopped() { return false }
             let part = wanted[first..<min(first + IndexRun.batch, wanted.count)]
+            var wasStopped = false
             try pool {
-                let found = try part.compactMap(encoded), made = found.map(\.item)
-                let small = found.filter(\.isSmall).map(\.item.photo.id)
+                let tried = try part.compactMap { isStopped() ? nil : try encoded($0, already[$0] ?? [], isStopped) }
+                let found = tried.filter { !$0.items.isEmpty }, made = found.flatMap(\.items)
+                let small = found.filter(\.isSmall).flatMap(\.items).map(\.photo.id)
                 report.small += small.count
                 self.small.put(tried: small, small: small)
                 let (new, again) = (made.filter { !bare.contains($0.photo.id) }, made.filter { bare.contains($0.photo.id) })
                 if !new.isEmpty { try writer.add(new) }
                 if !again.isEmpty { try writer.update(again) }
-                report.done += made.count
-                report.unread += part.count - made.count
+                report.done += found.count
+                report.unread += tried.count - found.count
+                wasStopped = tried.count < part.count
             }
             progress(report)
+            if wasStopped { return false }
         }
         let cloudy = small.first(IndexRun.triedAgain, where: Set(keys).intersection(all).contains)
         for first in stride(from: 0, to: cloudy.count, by: IndexRun.batch) {
             if isStopped() { return false }
             let part = Array(cloudy[first..<min(first + IndexRun.batch, cloudy.count)])
             try pool {
-                let found = try part.compactMap(encoded), whole = found.filter { !$0.isSmall }.map(\.item)
+                let whole = try part.compactMap { try encoded($0, [], isStopped) }.filter { !$0.isSmall }.flatMap(\.items)
                 if !whole.isEmpty { try writer.update(whole) }
                 let came = Set(whole.map(\.photo.id))
                 small.put(tried: part, small: part.filter { !came.contains($0) })
@@ -129,17 +135,19 @@ public struct IndexRun {
         try writer.people { rows in
             try rows.close(known.filter { source.owns($0) && !closed.contains($0) && assets.contains(source.asset($0)) })
         }
-        let waiting = Set(keys.filter { !known.contains($0) }.map(source.asset))
+        let here = Set(known.map(ClipPart.whole))
+        let waiting = Set(keys.filter { !here.contains($0) }.map(source.asset))
         try writer.remove(gone.filter { closed.contains($0) && !waiting.contains(source.asset($0)) })
     }
 
     /// Marks what the library marks, and takes off what it marked before and does not any more. Returns false if it was stopped.
     private func mark(_ here: Set<String>, _ isStopped: () -> Bool) throws -> Bool {
         guard let wanted = source.favourites()?.intersection(here) else { return true }
-        let marked = try writer.favourites(), known = try writer.ids().intersection(here), before = marks.keys()
+        let marked = try writer.favourites(), before = marks.keys()
+        let known = try writer.ids().map { (id: $0, key: ClipPart.whole($0)) }.filter { here.contains($0.key) }
         marks.put(before.union(wanted))  // before the album is marked: a run that is killed leaves no mark that it would not know
-        let on = known.intersection(wanted).subtracting(marked)
-        let off = known.intersection(before).intersection(marked).subtracting(wanted)
+        let on = known.filter { wanted.contains($0.key) && !marked.contains($0.id) }.map(\.id)
+        let off = known.filter { before.contains($0.key) && marked.contains($0.id) && !wanted.contains($0.key) }.map(\.id)
         for (ids, isFavourite) in [(on, true), (off, false)] {
             if isStopped() { return false }
             try IndexRun.inBatches(ids.sorted()) { try writer.mark($0, isFavourite: isFavourite) }
@@ -152,24 +160,32 @@ public struct IndexRun {
     private func gone(_ known: Set<String>, _ keys: [String]) -> [String] {
         if keys.isEmpty { return [] }
         let here = Set(keys)
-        return known.filter { !here.contains($0) && source.owns($0) }.sorted()
+        return known.filter { !here.contains(ClipPart.whole($0)) && source.owns($0) }.sorted()
     }
 
-    /// Nil for a photo without pixels, and for one at which something failed: its try stays counted.
-    private func encoded(_ key: String) throws -> (item: Encoded, isSmall: Bool)? {
+    /// A photo, or a video or all of its parts: those that the album has `already`, or else where it is cut. None without pixels,
+    /// and where something failed: that try stays counted. Nil where `isStopped` ended it.
+    private func encoded(_ key: String, _ already: [String], _ isStopped: () -> Bool) throws -> (items: [Encoded], isSmall: Bool)? {
         skips.begin(key)
         guard let photo = source.photo(key) else {
             skips.end()
-            return nil
+            return ([], false)
         }
-        let picture = source.picture(key)
         do {
-            let made = try encode(photo, picture?.pixels)
+            let bare = already.compactMap(ClipPart.init(named:))
+            let parts = bare.isEmpty ? source.footage(key).map { ClipFrames.parts($0, isStopped: isStopped) } ?? [] : bare
+            var made: [Encoded] = [], isSmall = false
+            for item in parts.isEmpty ? [photo] : parts.map({ $0.of(photo) }) {
+                let look = source.look(item.id, isStopped: isStopped)
+                isSmall = isSmall || look?.isSmall ?? false
+                if let one = try encode(item, look) { made.append(one) }
+            }
             skips.end()
-            return made.map { ($0, picture?.isSmall ?? false) }
+            if isStopped(), made.isEmpty || made.contains(where: { $0.clip != nil }) { return nil }  // it may lack parts
+            return (made, isSmall)
         } catch {
-            try skips.blame(error) { try encode(photo, $0) }
-            return nil
+            try skips.blame(error) { try encode(photo, Look($0)) }
+            return ([], false)
         }
     }
 }

@@ -1,6 +1,6 @@
 /// Searches the photos of an album for faces, and groups these into people, whom only the owner names (runtime/indexing/faces.py).
 /// Photos that were searched before are left alone. `encoder`: the name of what makes the vectors of the faces that `find` finds.
-/// `picture`: nil for pixels that are not here now.
+/// `picture`: of a photo, or of the part of a video that an id names; nil for pixels that are not here now.
 public struct PeopleSearch {
     private static let mark = "people:" // before a photo's id in the list of tries: its picture alone did no harm
     private static let batch = 16, grouped = 2_048 // photos that are stored at once; after which people are grouped
@@ -21,8 +21,8 @@ public struct PeopleSearch {
             try rows.begin(encoder)
             return try rows.read() ?? People()
         }
-        let known = try writer.ids()
-        let wanted = keys.filter { known.contains($0) && !before.lookedAt.contains($0) && !skips.isSkipped(PeopleSearch.mark + $0) }
+        let known = Dictionary(grouping: try writer.ids(), by: ClipPart.whole)
+        let wanted = keys.flatMap { (known[$0] ?? []).sorted() }.filter { !before.lookedAt.contains($0) && !skips.isSkipped(PeopleSearch.mark + $0) }
         for first in stride(from: 0, to: wanted.count, by: PeopleSearch.batch) {
             if isStopped() { return false }
             progress(wanted.count - first)

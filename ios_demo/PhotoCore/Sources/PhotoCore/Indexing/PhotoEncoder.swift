@@ -17,31 +17,55 @@ public final class PhotoEncoder {
     /// those that it was given.
     public init(_ models: Models, large: @escaping (Photo) -> Pixels? = { _ in nil }) { (self.models, self.large) = (models, large) }
 
-    /// `pixels`: nil if they cannot be read now (in the cloud, deleted); the photo's memories are still
-    /// indexed. Returns nil for a photo with neither: it would be taken for an indexed one for ever.
-    public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
-        if pixels == nil && photo.memories.isEmpty { return nil }
-        let code = try pixels.map { try models.see($0) }
-        return try encoded(try completed(photo, code, words(photo, pixels, code)), code)
+    /// What the image encoder says of a look. `labels`: by the mean of the frames' probabilities, the likeliest first.
+    private struct Seen {
+        let look: Look
+        let codes: [ImageCode]
+        let labels: [(name: String, share: Float)]
+
+        init(_ look: Look, _ models: Models) throws {
+            self.look = look
+            codes = try look.frames.map(models.see)
+            var sums: [(name: String, share: Double)] = [], places: [String: Int] = [:]
+            for label in codes.flatMap(\.labels) {
+                let at = places[label.name, default: sums.count]
+                if at == sums.count {
+                    places[label.name] = at
+                    sums.append((label.name, 0))
+                }
+                sums[at].share += Double(label.share)
+            }
+            let count = Double(codes.count), means = sums.map { (name: $0.name, share: Float($0.share / count)) }
+            labels = descending(means.map(\.share)).map { means[$0] }
+        }
+    }
+
+    /// A photo, or a video or part of one. `look`: nil if its picture cannot be read now (in the cloud, deleted); the photo's
+    /// memories are still indexed. Returns nil for a photo with neither: it would be taken for an indexed one for ever.
+    public func encode(_ photo: Photo, _ look: Look?) throws -> Encoded? {
+        if look == nil && photo.memories.isEmpty { return nil }
+        let seen = try look.map { try Seen($0, models) }
+        return try encoded(try completed(photo, seen), seen)
     }
 
     /// The memories of a photo, as they are; its picture is not read.
     public func retold(_ photo: Photo) throws -> Encoded { try encoded(photo, nil) }
 
-    private func encoded(_ whole: Photo, _ code: ImageCode?) throws -> Encoded {
+    private func encoded(_ whole: Photo, _ seen: Seen?) throws -> Encoded {
         let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
-        if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
+        if let seen { vectors += [("image", seen.codes.map(\.embedding))] + (try projected(seen.codes[seen.look.middle])) }
         if !texts.isEmpty {
             let encoder = try models.text()
             vectors.append(("text", try texts.map { try encoder.encode($0.string) }))
         }
-        return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
+        return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole), clip: seen?.look.clip)
     }
 
     /// The text in a picture; none where what reads it cannot be used: the picture is found all the same.
-    private func words(_ photo: Photo, _ pixels: Pixels?, _ code: ImageCode?) -> String {
-        guard let pixels, let code, models.hasLines, Written.isWorthReading(pixels, code.labels), let reader = try? models.lines() else { return "" }
+    private func words(_ photo: Photo, _ seen: Seen) -> String {
+        let pixels = seen.look.frames[seen.look.middle]
+        guard models.hasLines, Written.isWorthReading(pixels, seen.labels), let reader = try? models.lines() else { return "" }
         return (try? reader.read(large(photo) ?? pixels)).map(Written.text) ?? ""
     }
 
@@ -74,13 +98,14 @@ public final class PhotoEncoder {
         return try names.map { try encoder.encode($0) }
     }
 
-    /// Adds memories derived on the device: `words` and labels from the pixels, the place name from the position. Their
+    /// Adds memories derived on the device: words and labels from the pixels, the place name from the position. Their
     /// sources are "ocr", "label" and "place".
-    private func completed(_ photo: Photo, _ code: ImageCode?, _ words: String) throws -> Photo {
+    private func completed(_ photo: Photo, _ seen: Seen?) throws -> Photo {
         var out = photo
-        out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && code == nil) }
+        let words = seen.map { self.words(photo, $0) } ?? ""
+        out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && seen == nil) }
         if !words.isEmpty && !out.memories.contains(where: { $0.source == "ocr" }) { out.memories.append(Memory("ocr", words)) }
-        let names = code?.labels.filter { $0.share >= PhotoEncoder.labelFloor }.map(\.name) ?? []
+        let names = seen?.labels.filter { $0.share >= PhotoEncoder.labelFloor }.map(\.name) ?? []
         if !names.isEmpty { out.memories.append(Memory("label", names.joined(separator: ", "))) }
         if let lat = photo.lat, let lon = photo.lon, let place = try models.gazetteer.get().nearest(lat, lon) {
             out.memories.append(Memory("place", "\(place.name), \(place.countryCode)"))

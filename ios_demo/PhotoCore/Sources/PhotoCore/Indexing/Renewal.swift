@@ -7,9 +7,9 @@ public struct Renewal {
     private let source: PhotoSource
     private let album: String
     private let skips: SkipList
-    private let encode: (Photo, Pixels?) throws -> Encoded?
+    private let encode: (Photo, Look?) throws -> Encoded?
 
-    public init(_ source: PhotoSource, _ album: String, _ skips: SkipList, encode: @escaping (Photo, Pixels?) throws -> Encoded?) {
+    public init(_ source: PhotoSource, _ album: String, _ skips: SkipList, encode: @escaping (Photo, Look?) throws -> Encoded?) {
         (self.source, self.album, self.skips, self.encode) = (source, album, skips, encode)
     }
 
@@ -31,7 +31,7 @@ public struct Renewal {
         for first in stride(from: 0, to: wanted.count, by: Renewal.batch) {
             if isStopped() { return false }
             let part = Array(wanted[first..<min(first + Renewal.batch, wanted.count)])
-            try pool { try writer.renew(try writer.photos(part).compactMap { try encoded($0, isHere: here.contains($0.id)) }) }
+            try pool { try writer.renew(try writer.photos(part).compactMap { try encoded($0, isHere: here.contains(ClipPart.whole($0.id))) }) }
             report.done += part.count
             progress(report)
         }
@@ -60,7 +60,7 @@ public struct Renewal {
     private func encoded(_ photo: Photo, isHere: Bool) throws -> Encoded? {
         guard isHere, !skips.isSkipped(photo.id) else { return try encode(photo, nil) }
         skips.begin(photo.id)
-        let made = try encode(photo, source.picture(photo.id)?.pixels)
+        let made = try encode(photo, source.look(photo.id))
         skips.end()
         return made
     }

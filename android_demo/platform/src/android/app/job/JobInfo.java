@@ -2,13 +2,15 @@ package android.app.job;
 
 import android.content.ComponentName;
 import android.net.Uri;
+import java.util.ArrayList;
+import java.util.List;
 import standin.Phone;
 
 public class JobInfo {
     public final ComponentName service;
     public final boolean isPersisted;
     public final long deadline; // ms; -1: none
-    public final Uri trigger;
+    public final List<Uri> triggers;
     public final boolean needsPower;
     public static final int BACKOFF_POLICY_LINEAR = 0;
     private final int id;
@@ -18,7 +20,7 @@ public class JobInfo {
         service = from.service;
         isPersisted = from.isPersisted;
         deadline = from.deadline;
-        trigger = from.trigger;
+        triggers = List.copyOf(from.triggers);
         needsPower = from.needsPower;
     }
 
@@ -39,7 +41,7 @@ public class JobInfo {
         private final ComponentName service;
         private boolean isPersisted, needsPower;
         private long deadline = -1;
-        private Uri trigger;
+        private final List<Uri> triggers = new ArrayList<>();
 
         public Builder(int id, ComponentName service) {
             this.id = id;
@@ -68,13 +70,13 @@ public class JobInfo {
         }
 
         public Builder addTriggerContentUri(TriggerContentUri trigger) {
-            this.trigger = trigger.uri;
+            triggers.add(trigger.uri);
             return this;
         }
 
         public JobInfo build() {
-            if (deadline < 0 && trigger == null && !needsPower) throw new IllegalArgumentException("You're trying to build a job with no constraints, this is not allowed.");
-            if (isPersisted && trigger != null) throw new IllegalArgumentException("Can't call addTriggerContentUri() on a persisted job");
+            if (deadline < 0 && triggers.isEmpty() && !needsPower) throw new IllegalArgumentException("You're trying to build a job with no constraints, this is not allowed.");
+            if (isPersisted && !triggers.isEmpty()) throw new IllegalArgumentException("Can't call addTriggerContentUri() on a persisted job");
             return new JobInfo(this);
         }
     }

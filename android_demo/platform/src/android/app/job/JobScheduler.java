@@ -88,7 +88,7 @@ public class JobScheduler {
 
     public synchronized void changed(String content) {
         for (Kept kept : jobs.values())
-            if (kept.job.trigger != null && content.startsWith(kept.job.trigger.toString())) main.post(() -> start(kept));
+            if (kept.job.triggers.stream().anyMatch(trigger -> content.startsWith(trigger.toString()))) main.post(() -> start(kept));
     }
 
     /** After a restart of the phone: only persisted jobs are kept. */

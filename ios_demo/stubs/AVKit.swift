@@ -1,0 +1,6 @@
+@_exported import AVFoundation
+import SwiftUI
+
+public struct VideoPlayer: PrimitiveView {
+    public init(player: AVPlayer?) {}
+}
