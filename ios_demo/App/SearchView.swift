@@ -233,7 +233,7 @@ struct Thumbnail: View {
             }
             .clipped()
             .overlay { if isVideo { Image(systemName: "play.fill").foregroundStyle(.white) } }
-            .accessibilityLabel(isVideo ? "Video" : "Photo")
+            .accessibilityLabel(isVideo ? Text("Video") : Text("Photo"))
             .accessibilityValue(taken)
             .task(id: id) {
                 let id = id

@@ -286,6 +286,7 @@ extension View {
     public func position(x: CGFloat = 0, y: CGFloat = 0) -> some View { self }
     public func background<S: ShapeStyle>(_ style: S) -> some View { self }
     public func accessibilityLabel(_ label: String) -> some View { self }
+    public func accessibilityLabel(_ label: Text) -> some View { self }
     public func accessibilityAddTraits(_ traits: AccessibilityTraits) -> some View { self }
     public func accessibilityValue(_ value: String) -> some View { self }
     public func tabViewStyle<S: TabViewStyle>(_ style: S) -> some View { self }

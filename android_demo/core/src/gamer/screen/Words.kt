@@ -47,7 +47,7 @@ enum class Say(val english: String) {
     MINUTE_LEFT("about a minute left"),
     MINUTES_LEFT("about %1\$d minutes left"),
     HOURS_LEFT("about %1\$d hours left"),
-    NOT_INDEXED("Of videos and chats nothing is indexed on the phone, and text in pictures only where the model reads it; a computer's album has them"),
+    NOT_INDEXED("Of chats nothing is indexed on the phone, and text in pictures only where the model reads it; a computer's album has them"),
     BEGINS("Indexing begins"),
     BEGINS_NOW("Indexing begins now, instead of later"),
     IN_PROGRESS("Indexing is in progress"),
