@@ -1,4 +1,5 @@
 import Foundation
+import PhotoCore
 import Photos
 import SwiftUI
 import UniformTypeIdentifiers
@@ -11,7 +12,10 @@ struct Deeds: View {
     @EnvironmentObject private var session: Session
 
     /// `ended`: is told of the photos that were deleted, and of none where they were only marked.
-    init(_ ids: [String], ended: @escaping @MainActor ([String]) -> Void) { (self.ids, self.ended) = (ids.filter(PhotoLibrary.owns), ended) }
+    init(_ ids: [String], ended: @escaping @MainActor ([String]) -> Void) {
+        var seen = Set<String>()  // parts of a video have one file
+        (self.ids, self.ended) = (ids.filter { PhotoLibrary.owns($0) && seen.insert(ClipPart.whole($0)).inserted }, ended)
+    }
 
     var body: some View {
         ShareLink("Share", items: ids.map { Original(id: $0) }) { _ in SharePreview("GAMER") }.disabled(ids.isEmpty)

@@ -97,7 +97,7 @@ struct PhotoLibrary: PhotoSource {
     /// Of a video the frame that stands for it, or for a part of it.
     private static func pixels(_ id: String, least: Int) -> Pixels? {
         autoreleasepool {
-            asset(id).flatMap { frame($0, id, side: least) ?? image($0, least: CGFloat(least)).flatMap(upright) }.flatMap(rgb)
+            asset(id).flatMap { $0.mediaType == .video ? frame($0, id, side: least) : image($0, least: CGFloat(least)).flatMap(upright) }.flatMap(rgb)
         }
     }
 
@@ -113,8 +113,8 @@ struct PhotoLibrary: PhotoSource {
     /// A face with some of what is around it. `box`: in shares of the photo's sides.
     static func face(_ id: String, _ box: FaceBox) -> UIImage? {
         guard let asset = asset(id) else { return nil }
-        let still = { image(asset, least: CGFloat(FaceReader.photo)) ?? image(asset, least: 240, isSmall: true) }
-        guard let whole = frame(asset, id, side: FaceReader.photo) ?? still().flatMap(upright) else { return nil }
+        let still = { (image(asset, least: CGFloat(FaceReader.photo)) ?? image(asset, least: 240, isSmall: true)).flatMap(upright) }
+        guard let whole = asset.mediaType == .video ? frame(asset, id, side: FaceReader.photo) : still() else { return nil }
         let (width, height) = (Double(whole.width), Double(whole.height))
         let side = max(1, min(1.4 * max(box.width * width, box.height * height), width, height))
         let left = min(max((box.left + box.width / 2) * width - side / 2, 0), width - side)

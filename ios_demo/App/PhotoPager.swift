@@ -30,7 +30,7 @@ struct PhotoPager: View {
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
         .toolbar { ToolbarItemGroup(placement: .bottomBar) { Deeds([shown]) { if $0.contains(shown) { leave(shown) } } } }
-        .task { if session.gone.contains(shown) { leave(shown) } }
+        .task { if session.isGone(shown) { leave(shown) } }
     }
 
     /// From where a video is played.
@@ -38,7 +38,7 @@ struct PhotoPager: View {
         answer?.hits.first { $0.photo.id == id }?.clip?.second ?? Double(ClipPart(named: id)?.start ?? 0) / 1_000
     }
 
-    private var left: [String] { ids.filter { !session.gone.contains($0) } }
+    private var left: [String] { ids.filter { !session.isGone($0) } }
 
     /// Shows the photo behind one that was deleted, or the one before the last.
     private func leave(_ id: String) {

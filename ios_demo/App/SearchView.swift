@@ -62,7 +62,7 @@ struct SearchView: View {
         }
     }
 
-    private var hits: [Hit] { session.answer?.hits.filter { !session.gone.contains($0.photo.id) } ?? [] }
+    private var hits: [Hit] { session.answer?.hits.filter { !session.isGone($0.photo.id) } ?? [] }
 
     @ViewBuilder private var actions: some View {
         if !hits.isEmpty { Button("Choose several", systemImage: "checkmark.circle") { chosen = [] } }
@@ -153,6 +153,7 @@ struct RemarkView: View {
         case .empty: Text("No photos in this album")
         case .favourites: Text("favourites only: \(photos)")
         case .none: Text("No photo: \(remark.text.string)")
+        case .line: Text(remark.text.string)
         case .searched: EmptyView()
         case .spelt: Text("spelt: “\(remark.text.string)”")
         case .without: Text("without “\(remark.text.string)”: \(photos) left out")

@@ -1,6 +1,7 @@
 import Foundation
 import PhotoCore
 import SwiftUI
+import UIKit
 
 /// Carries the screen's state (PhotoCore's ScreenState) and the last answer. Work runs on other threads.
 @MainActor
@@ -57,6 +58,13 @@ final class Session: ObservableObject {
     func leave() {
         let warm = warm
         Task.detached { warm.rest() }  // not here, since it waits for a search
+        guard screen.isIndexing else { return }
+        stop.set()  // a run that ends with the app, suspended, would count against the photo at which it was
+        let granted = UIApplication.shared.beginBackgroundTask(expirationHandler: nil)
+        Task {
+            while screen.isIndexing { try? await Task.sleep(for: .milliseconds(100)) }
+            UIApplication.shared.endBackgroundTask(granted)
+        }
     }
 
     func allow() async {
@@ -134,7 +142,10 @@ final class Session: ObservableObject {
         }.failure
     }
 
-    func deleted(_ ids: [String]) { gone.formUnion(ids) }
+    func deleted(_ ids: [String]) { gone.formUnion(ids.map(ClipPart.whole)) }
+
+    /// Whether a photo was deleted, or the video that it is a part of.
+    func isGone(_ id: String) -> Bool { gone.contains(ClipPart.whole(id)) }
 
     func search(_ query: String) {
         let chosen = Backend.chosen

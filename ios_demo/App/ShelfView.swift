@@ -16,7 +16,7 @@ struct ShelfView: View {
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], alignment: .leading, spacing: 4) {
                     ForEach(browsing.sections) { section in
                         Section {
-                            ForEach(section.rows.filter { !session.gone.contains(browsing.ids[$0]) }, id: \.self) { row in
+                            ForEach(section.rows.filter { !session.isGone(browsing.ids[$0]) }, id: \.self) { row in
                                 NavigationLink(destination: PhotoPager(ids: around(row, browsing), first: browsing.ids[row])) {
                                     Thumbnail(id: browsing.ids[row])
                                 }

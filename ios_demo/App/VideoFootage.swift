@@ -8,15 +8,16 @@ import SwiftUI
 /// A video of the library, whose file is on the phone.
 struct VideoFootage: Footage {
     private static let mostPixels = 36_000_000  // of a frame: 8K video has 33 million
+    private static let longest = 24.0 * 3_600  // seconds
     let length: Int
     private let video: AVAsset
     private let width: Double, height: Double
 
     /// Nil for a photo, and for a video that is not here.
     init?(_ asset: PHAsset) {
-        guard asset.mediaType == .video, asset.duration > 0 else { return nil }
+        guard asset.mediaType == .video, asset.duration.isFinite, asset.duration > 0 else { return nil }
         guard 1...VideoFootage.mostPixels ~= asset.pixelWidth * asset.pixelHeight, let video = VideoFootage.here(asset) else { return nil }
-        (self.video, length) = (video, Int((1_000 * asset.duration).rounded()))
+        (self.video, length) = (video, Int((1_000 * min(asset.duration, VideoFootage.longest)).rounded(.up)))
         (width, height) = (Double(asset.pixelWidth), Double(asset.pixelHeight))
     }
 
@@ -34,7 +35,7 @@ struct VideoFootage: Footage {
         (generator.requestedTimeToleranceBefore, generator.requestedTimeToleranceAfter) = (tolerance, tolerance)
         var actual = CMTime.zero
         guard let picture = try? generator.copyCGImage(at: CMTime(value: Int64(at), timescale: 1_000), actualTime: &actual) else { return nil }
-        return (picture, Int((1_000 * actual.seconds).rounded()))
+        return (picture, actual.isNumeric ? Int((1_000 * actual.seconds).rounded()) : at)
     }
 
     /// Waits for PhotoKit, which answers on a thread of its own.
@@ -45,8 +46,7 @@ struct VideoFootage: Footage {
             found.value = video
             done.signal()
         }
-        done.wait()
-        return found.value
+        return done.wait(timeout: .now() + 30) == .success ? found.value : nil
     }
 
     /// To be played; nil for a photo, and for a video that is not here.
@@ -74,13 +74,19 @@ struct PhotoPage: View {
             if let player { VideoPlayer(player: player) } else { ZoomedPhoto(id: id) }
         }
         .task(id: isShown) {
-            guard isShown else { return player?.pause() ?? () }
+            guard isShown else { return leave() }
             if player == nil {
                 player = await VideoFootage.item(id).map { AVPlayer(playerItem: $0) }
                 await player?.seek(to: CMTime(seconds: second, preferredTimescale: 1_000), toleranceBefore: .zero, toleranceAfter: .zero)
             }
             if !Task.isCancelled { player?.play() }
         }
-        .onDisappear { player?.pause() }
+        .onDisappear { leave() }
+    }
+
+    /// A phone has few decoders: pages that are not shown have no player.
+    private func leave() {
+        player?.pause()
+        player = nil
     }
 }

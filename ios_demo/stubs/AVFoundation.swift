@@ -7,6 +7,7 @@ public struct CMTime: Sendable {
     public init(value: Int64, timescale: Int32) {}
     public init(seconds: Double, preferredTimescale: Int32) {}
     public var seconds: Double { 0 }
+    public var isNumeric: Bool { true }
 }
 
 open class AVAsset: @unchecked Sendable {}

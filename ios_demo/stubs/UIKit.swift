@@ -43,6 +43,12 @@ public final class UIGraphicsImageRenderer {
     public static var shared: UIApplication { UIApplication() }
     public var isIdleTimerDisabled = false
     public var connectedScenes: Set<UIScene> { [] }
+    public func beginBackgroundTask(expirationHandler: (@MainActor @Sendable () -> Void)?) -> UIBackgroundTaskIdentifier { UIBackgroundTaskIdentifier(rawValue: 0) }
+    public func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
+}
+
+public struct UIBackgroundTaskIdentifier: Sendable {
+    public init(rawValue: Int) {}
 }
 
 // Of Apple's Foundation, which the one on Linux lacks.

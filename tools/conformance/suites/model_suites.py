@@ -111,6 +111,12 @@ FOUND = (
     "my two oldest pictures of a cat",
     "the second last photo from China",
     "latest photos of the rocket in 2024",
+    "how many photos per month",
+    "how many pictures of cats per year",
+    "how many photos from 2021 each day",
+    "in which month did I take the most photos",
+    "where did I take the most photos",
+    "in which country did I take most photos of the temple",
 )
 FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (

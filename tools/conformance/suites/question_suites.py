@@ -43,5 +43,6 @@ def _read(given: Given) -> Given:
         "counts": question.counts,
         "soon": question.soon,
         "ordered": [question.order, question.number, question.target] if question.is_ordered else None,
+        "grouped": [question.each, question.most, question.target] if question.each else None,
         "facts": [fact_of(phrase) for phrase in question.without],
     }

@@ -42,7 +42,7 @@ final class RenewalTests: XCTestCase {
         func owns(_ id: String) -> Bool { true }
     }
 
-    private func renew(_ isStopped: () -> Bool = { false }) throws -> Bool {
+    private func renew(_ isStopped: @escaping () -> Bool = { false }) throws -> Bool {
         let renewal = Renewal(Phone(here: here), path, SkipList(folder + "/skips")) { photo, look in
             self.encodings += 1
             let n = Int(photo.id.dropFirst()) ?? 0

@@ -24,13 +24,14 @@ final class VideoTests: XCTestCase {
     /// A video whose picture is of one colour for each of its scenes, of so many ms; -1 cannot be decoded.
     private struct Scenes: Footage {
         let scenes: [(colour: Int, lasts: Int)]
+        var rough: [(colour: Int, lasts: Int)]?
         let decoded: Counter
         var length: Int { scenes.reduce(0) { $0 + $1.lasts } }
 
         func frame(_ at: Int, side: Int, isRough: Bool) -> Frame? {
             decoded.count += 1
             var left = at
-            for scene in scenes {
+            for scene in isRough ? rough ?? scenes : scenes {
                 if left < scene.lasts {
                     let pixels = Pixels(bytes: [UInt8](repeating: UInt8(max(0, scene.colour)), count: 3), width: 1, height: 1)
                     return scene.colour < 0 ? nil : Frame(isRough ? at - at % 1_000 : at, pixels)
@@ -108,7 +109,7 @@ final class VideoTests: XCTestCase {
         _ = try index()
         videos["v1"] = nil
         videos["v2@2"] = videos.removeValue(forKey: "v2")
-        XCTAssertEqual(try index().report.removed, 3)
+        XCTAssertEqual(try index().report.removed, 2)
         XCTAssertEqual(Set(try ids()), ["p0", "v2@2#t=0,20", "v2@2#t=20,63"])
         XCTAssertTrue(try isSound())
     }
@@ -149,6 +150,25 @@ final class VideoTests: XCTestCase {
         XCTAssertEqual(try index().report.done, 3)
         XCTAssertEqual(try clip("v1")?.frames.count, 9)
         XCTAssertTrue(try isSound())
+    }
+
+    func testAPartThatCannotBeReadNowIsWaitedForOnceAndThenLeftOut() throws {
+        videos = ["v2": Scenes(scenes: [(50, 20_000), (-1, 20_000)], rough: [(50, 20_000), (200, 20_000)], decoded: decoded)]
+        XCTAssertEqual(try index().report.unread, 1)
+        XCTAssertEqual(try ids(), ["p0"])
+        XCTAssertEqual(try index().report.done, 2)
+        XCTAssertEqual(try ids(), ["p0", "v2#t=0,20"])
+        XCTAssertTrue(try isSound())
+    }
+
+    func testHeatThatComesAndGoesLeavesNoHalfOfAVideo() throws {
+        for at in [5, 40, 70, 80] {
+            decoded.count = 0
+            _ = try index(isStopped: { self.decoded.count == at })
+            XCTAssertFalse(try ids().contains { $0.hasPrefix("v2") }, "after \(at) frames")
+        }
+        XCTAssertEqual(try index().report.done, 3)
+        XCTAssertEqual(try ids().count, 4)
     }
 
     func testAnotherModelEncodesThePartsThatThereAre() throws {

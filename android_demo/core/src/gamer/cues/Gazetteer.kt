@@ -113,6 +113,11 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         near.minWithOrNull(compareBy({ it.edge }, { it.id }))?.let { place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", it.id)[0]) }
     }
 
+    /** Code → the name of each country: "DE" → "Germany". */
+    val countries: Map<String, String> by lazy {
+        synchronized(this) { query("SELECT country_code, name FROM places WHERE kind = 'country'").associate { it[0].asText() to it[1].asText() } }
+    }
+
     /** [edge], [away]: the kilometres to its edge, below 0 inside of the city, and to its centre. */
     private class City(val edge: Double, val id: Long, val country: String, val away: Double)
 

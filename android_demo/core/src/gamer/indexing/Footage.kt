@@ -26,8 +26,13 @@ class Look(val frames: List<Pixels>, val clip: Clip? = null) {
     val middle: Int get() = frames.size / 2
 }
 
-/** Which frames of a video are looked at, and where a long one is cut (index/ingest/clips/clip_frames.py). */
+/**
+ * Which frames of a video are looked at, and where a long one is cut (index/ingest/clips/clip_frames.py). Each call takes some two
+ * minutes at most, and decodes no more than it must after twenty seconds.
+ */
 object ClipFrames {
+    private const val HURRY_MS = 20_000L
+    private const val LIMIT_MS = 120_000L
     private const val MOST = 15 // frames of an item
     private const val SIDE = 320
     private const val LONG = 30_000L // ms; a longer video is cut, into parts of at least SHORTEST
@@ -40,34 +45,44 @@ object ClipFrames {
     private const val BINS = 8 // of each colour, in a histogram
 
     /** The frames of a part of a video, or of the whole; null where none can be decoded, or [isStopped] ended it. */
-    fun look(footage: Footage, part: ClipPart?, isStopped: () -> Boolean = { false }): Look? {
+    fun look(footage: Footage, part: ClipPart?, isStopped: () -> Boolean): Look? {
         val length = minOf(footage.length, Clip.LONGEST)
         val (start, end) = part ?: ClipPart(0, length)
         if (start >= length) return null // the video is another one by now
-        val frames = ArrayList<Frame>()
-        for (at in spread(start, minOf(end, length), MOST)) {
-            if (isStopped()) return null
-            footage.frame(at, SIDE)?.takeIf { it.at > (frames.lastOrNull()?.at ?: -1) && it.at <= length }?.let(frames::add)
-        }
-        if (frames.isEmpty()) return null
+        val found = frames(footage, spread(start, minOf(end, length), MOST), SIDE, false, isStopped) ?: return null
+        val frames = found.filter { it.at <= length }.ifEmpty { return null }
         return Look(frames.map { it.pixels }, Clip(start, minOf(end, length), length, frames.map { it.at }))
     }
 
     /** When the frame is that stands for a part of a video, or for the whole. */
-    fun middle(footage: Footage, part: ClipPart?): Long = (part ?: ClipPart(0, footage.length)).run { spread(start, end, 1)[0] }
+    fun middle(footage: Footage, part: ClipPart?): Long = (part ?: ClipPart(0, minOf(footage.length, Clip.LONGEST))).run { spread(start, end, 1)[0] }
 
-    /** The parts into which a long video is cut where its picture changes; none for one that is not cut, or where [isStopped] ended it. */
-    fun parts(footage: Footage, isStopped: () -> Boolean = { false }): List<ClipPart> {
+    /**
+     * The parts into which a long video is cut where its picture changes; none for one that is not cut. Null where most frames cannot be
+     * decoded, or [isStopped] ended it.
+     */
+    fun parts(footage: Footage, isStopped: () -> Boolean): List<ClipPart>? {
         val length = minOf(footage.length, Clip.LONGEST)
         if (length <= LONG) return emptyList()
-        val frames = ArrayList<Pair<Long, DoubleArray>>()
-        for (at in 0 until length step maxOf(LEAST_STEP, length / STEPS)) {
-            if (isStopped()) return emptyList()
-            footage.frame(at, ROUGH_SIDE, isRough = true)?.takeIf { it.at > (frames.lastOrNull()?.first ?: -1) }?.let { frames.add(it.at to shares(it.pixels)) }
-        }
+        val times = (0 until length step maxOf(LEAST_STEP, length / STEPS)).toList()
+        val frames = frames(footage, times, ROUGH_SIDE, true, isStopped)?.map { it.at to shares(it.pixels) } ?: return null
         val changes = frames.zipWithNext { (_, before), (at, after) -> at to change(before, after) }
         val bounds = listOf(0L) + cuts(changes, length) + length
         return if (bounds.size == 2) emptyList() else bounds.zipWithNext(::ClipPart)
+    }
+
+    /** Frames at or near [times], each later than the one before; null where most of them cannot be decoded. */
+    private fun frames(footage: Footage, times: List<Long>, side: Int, isRough: Boolean, isStopped: () -> Boolean): List<Frame>? {
+        val begun = System.nanoTime()
+        val frames = ArrayList<Frame>()
+        var unread = 0
+        for (at in times) {
+            val ms = (System.nanoTime() - begun) / 1_000_000
+            if (isStopped() || ms > LIMIT_MS) return null
+            val frame = footage.frame(at, side, isRough || ms > HURRY_MS)
+            if (frame == null) unread++ else if (frame.at > (frames.lastOrNull()?.at ?: -1)) frames.add(frame)
+        }
+        return frames.takeIf { 2 * unread <= times.size }
     }
 
     /** Where to cut, ascending: at the greatest of the [changes] (time, how much), with at least SHORTEST ms between all. */

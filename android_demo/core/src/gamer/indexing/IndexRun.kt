@@ -23,7 +23,7 @@ interface PhotoSource<S> {
     fun footage(shot: S): Footage? = null
 
     /** What is seen of a photo, or of the part of a video that [id] names; null for pixels that cannot be read now. */
-    fun look(shot: S, id: String, isStopped: () -> Boolean = { false }): Look? {
+    fun look(shot: S, id: String, isStopped: () -> Boolean): Look? {
         val footage = footage(shot) ?: return picture(shot)?.let(::Look)
         return footage.use { ClipFrames.look(it, ClipPart.named(id), isStopped) }
     }
@@ -68,16 +68,17 @@ class IndexRun<S>(
         writer.erase() // what was forgotten by a program that was killed then
         val bare = writer.withoutVectors().filter(source::owns).toSet() // left so by a renewal that could not read them
         val all = writer.known().toSet()
-        val known = (all - bare).mapTo(HashSet(), ClipPart::whole)
         val left = bare.groupBy(ClipPart::whole)
-        val kept = writer.removed()
+        val here = all.mapTo(HashSet(), ClipPart::whole)
+        val known = here - left.keys
+        val kept = writer.removed().let { ids -> ids + ids.map(ClipPart::whole).filter { it !in here } } // all parts of a video
         val shots = source.list().filter { source.key(it) !in kept }
         val gone = gone(all, shots)
         val closed = writer.people { closed() }
         for (batch in gone.filter { it !in closed }.chunked(AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
-        var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) }, removed = gone.size)
+        var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) }, removed = gone.distinctBy(ClipPart::whole).size)
         progress(report)
         for (batch in wanted.chunked(BATCH)) {
             if (isStopped()) return false
@@ -102,7 +103,8 @@ class IndexRun<S>(
         val assets = closed.filter(source::owns).mapTo(HashSet(), source::asset)
         if (assets.isEmpty()) return
         val known = writer.known().toSet()
-        writer.people { close(known.filter { source.owns(it) && it !in closed && source.asset(it) in assets }) }
+        val before = closed.mapTo(HashSet(), ClipPart::whole) // other parts of the same video stay as they are
+        writer.people { close(known.filter { source.owns(it) && ClipPart.whole(it) !in before && source.asset(it) in assets }) }
         val here = known.mapTo(HashSet(), ClipPart::whole)
         val waiting = shots.map { source.key(it) }.filter { it !in here }.mapTo(HashSet(), source::asset)
         writer.remove(gone.filter { it in closed && source.asset(it) !in waiting })
@@ -133,23 +135,46 @@ class IndexRun<S>(
 
     /**
      * A photo, or a video or all of its parts: those that the album has [already], or else where it is cut. None without pixels,
-     * and where something failed: that try stays counted. Null where [isStopped] ended it.
+     * and where something failed: that try stays counted. A video of which parts cannot be read now is left to the next run, once.
+     * Null where [isStopped] ended it.
      */
     private fun encoded(shot: S, already: List<String>, isStopped: () -> Boolean): List<Encoded>? {
-        skips.begin(source.key(shot))
+        val number = skips.begin(source.key(shot))
+        val stop = Latch(isStopped)
         var photo: Photo? = null
+        var items = emptyList<Photo>()
         val made = try {
             photo = source.photo(shot)
-            val parts = already.mapNotNull(ClipPart::named).ifEmpty { source.footage(shot)?.use { ClipFrames.parts(it, isStopped) }.orEmpty() }
-            val items = if (parts.isEmpty()) listOf(photo) else parts.map { it.of(photo) }
-            val looked = items.mapNotNull { encode(it, source.look(shot, it.id, isStopped)) }
-            looked.takeUnless { isStopped() && (it.isEmpty() || it.any { one -> one.clip != null }) } // it may lack parts
+            items = items(shot, photo, already, stop::isRaised)
+            items.mapNotNull { encode(it, source.look(shot, it.id, stop::isRaised)) }
         } catch (error: Throwable) { // memory that ran out is an Error
             skips.blame(error) { grey -> photo?.let { encode(it, Look(grey)) } }
             return emptyList()
         }
-        skips.end()
-        return made
+        val wasStopped = stop.wasRaised && (made.isEmpty() || made.any { it.clip != null }) // it may lack parts
+        val isPartial = !wasStopped && made.isNotEmpty() && made.size < items.size && number < SkipList.TRIES
+        if (!isPartial) skips.end()
+        return if (wasStopped) null else if (isPartial) emptyList() else made
+    }
+
+    /** None for a video that cannot be read. */
+    private fun items(shot: S, photo: Photo, already: List<String>, isStopped: () -> Boolean): List<Photo> {
+        val parts = already.mapNotNull(ClipPart::named).ifEmpty {
+            val footage = source.footage(shot) ?: return listOf(photo)
+            footage.use { ClipFrames.parts(it, isStopped) } ?: return emptyList()
+        }
+        return if (parts.isEmpty()) listOf(photo) else parts.map { it.of(photo) }
+    }
+
+    /** Remembers that [isStopped] was true: heat, for example, may come and go. */
+    private class Latch(private val isStopped: () -> Boolean) {
+        var wasRaised = false
+            private set
+
+        fun isRaised(): Boolean {
+            if (!wasRaised) wasRaised = isStopped()
+            return wasRaised
+        }
     }
 
     private companion object {

@@ -33,10 +33,11 @@ class Renewal<S>(
             var report = IndexReport(total - wanted.size, total)
             progress(report)
             for (batch in wanted.chunked(BATCH)) {
-                if (isStopped()) return false
-                writer.renew(writer.photos(batch).mapNotNull { encoded(it, shots[ClipPart.whole(it.id)]) })
-                report = report.copy(done = report.done + batch.size)
+                var left = batch.size
+                writer.renew(writer.photos(batch).mapNotNull { photo -> if (isStopped()) null else encoded(photo, shots[ClipPart.whole(photo.id)]).also { left-- } })
+                report = report.copy(done = report.done + batch.size - left)
                 progress(report)
+                if (left > 0) return false
             }
             writer.finish(isStopped, names)
         }
@@ -49,7 +50,7 @@ class Renewal<S>(
         if (shot == null || skips.isSkipped(photo.id)) return encode(photo, null)
         skips.begin(photo.id)
         val look = try {
-            source.look(shot, photo.id)
+            source.look(shot, photo.id) { false }
         } catch (error: Throwable) { // memory that ran out is an Error
             null
         }

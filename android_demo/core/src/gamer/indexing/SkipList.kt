@@ -18,11 +18,13 @@ class SkipList(private val file: File) {
 
     fun isSkipped(key: String): Boolean = (tries[key] ?: 0) >= TRIES
 
-    /** Counts a try before it begins, so that the count outlives the process. */
-    fun begin(key: String) {
+    /** Counts a try before it begins, so that the count outlives the process. Returns which it is. */
+    fun begin(key: String): Int {
         open = key
-        tries[key] = (tries[key] ?: 0) + 1
+        val number = (tries[key] ?: 0) + 1
+        tries[key] = number
         store()
+        return number
     }
 
     /** The last photo did no harm: its tries are not counted. */

@@ -89,6 +89,33 @@ class Phrases(private val vocabulary: Vocabulary) {
         return Ordered(order, if (number > 0) number else if (isSeveral) 0 else 1, Vocabulary.text(stripped(said.drop(end))))
     }
 
+    /**
+     * The words without what "how many cats a month", "which year did I photograph most" count by, and that (runtime/questions/grouped.py);
+     * the words themselves for other questions.
+     */
+    internal fun grouped(words: List<Word>): Pair<List<Word>, Grouped?> {
+        for (at in 1 until words.size - 1) {
+            val by = unit(words[at + 1])
+            val isEach = words[at].key in EACH || words[at].key == "a" && words[at - 1].has("picture", "howmany")
+            if (by.isEmpty() || !isEach || words.take(at).none { it.has("howmany") }) continue
+            val rest = words.take(at) + words.drop(at + 2)
+            return rest to Grouped(by, false, Vocabulary.text(stripped(counted(rest).ifEmpty { rest.dropWhile { it.has("howmany") } })))
+        }
+        val most = words.indices.firstOrNull { words[it].key == "most" && isOfPhotos(words.drop(it + 1)) } ?: return words to null
+        val which = if (words[0].has("where")) -1 else words.take(3).indexOfFirst { it.has("which") }
+        val by = if (words[0].has("where")) "place" else words.getOrNull(which + 1)?.takeIf { which >= 0 }?.let(::unit).orEmpty()
+        if (most == 0 || by.isEmpty()) return words to null
+        val rest = words.take(if (words[most - 1].key == "the") most - 1 else most) + words.drop(most + 1)
+        val said = rest.drop(which + 2).filter { !it.has("aux", "self", "subject", "made", "seen") && it.key !in vocabulary.listed("having_taken") }
+        return rest to Grouped(by, true, Vocabulary.text(stripped(said)))
+    }
+
+    /** Whether "most", before these words, is of photos: it ends the question, or a picture follows, not "beautiful". */
+    private fun isOfPhotos(after: List<Word>): Boolean =
+        after.firstOrNull { !it.isMark }?.let { it.has("picture", "medium") || it.key in setOf("of", "often", "in") } ?: true
+
+    private fun unit(word: Word): String = UNITS[word.values["unit"] ?: word.key].orEmpty()
+
     /** "Photos in the week after the wedding" for "photos after the wedding"; "" without an event. [said]: the text of words. */
     internal fun soon(words: List<Word>, said: (List<Word>) -> String): String {
         val at = words.indexOfFirst { it.key == "before" || it.key == "after" || it.has("way") }
@@ -110,6 +137,8 @@ class Phrases(private val vocabulary: Vocabulary) {
         val SELF = setOf("i", "i'd", "i've", "we", "we'd", "we've")
         val WAS_AT = setOf("went to", "was at", "were at", "was in", "were in")
         val TO = setOf("to", "in", "at")
+        val EACH = setOf("each", "every", "per")
+        val UNITS = mapOf("day" to "day", "month" to "month", "year" to "year", "city" to "place", "place" to "place", "country" to "country")
         val STOPS = setOf("?", "!", ".")
         val WHO = setOf("i", "we", "there")
         val FACTS = setOf("came", "went", "cost", "should")

@@ -7,7 +7,7 @@ import gamer.common.PyText
  * the others say. [without]: what the photos must not show. [favourites]: only photos that the person marked. [isBare]: whether it
  * says nothing else of what photos show. [pictures]: whether photos are asked for by name, not what was said. [facets]: what the
  * album knows of the photos. [counts]: whether their number is asked for. [soon]: [query] with "after the wedding" as "in the week
- * after the wedding", or "". [ordered]: what photos are asked for by their order in time, or null.
+ * after the wedding", or "". [ordered]: what photos are asked for by their order in time, or null; [grouped]: by what their number.
  */
 class Question(
     val query: String,
@@ -19,7 +19,14 @@ class Question(
     val counts: Boolean,
     val soon: String,
     val ordered: Ordered?,
+    val grouped: Grouped?,
 )
+
+/**
+ * The number of photos by day, month, year, place or country. [isMost]: whether only that with the most of them is asked for. [target]:
+ * what they show; "" for any photo.
+ */
+class Grouped(val by: String, val isMost: Boolean, val target: String)
 
 /**
  * Photos by their order in time. [order]: 1 for the first, 2 for the second, -1 for the last. [number]: how many from there on, 0 for
@@ -43,7 +50,8 @@ class QuestionReader(val vocabulary: Vocabulary) {
         val written = vocabulary.words(source, language)
         val (rest, things) = leaveOut(written, isCue)
         val (left, favourites) = if (hasFavourites) takeFavourites(rest) else rest to false
-        val (words, facets) = FacetReader(vocabulary, has).taken(left)
+        val (told, facets) = FacetReader(vocabulary, has).taken(left)
+        val (words, grouped) = phrases.grouped(told)
         val counted = phrases.counted(words)
         val said = if (counted.isNotEmpty()) said(counted) else if (words == written) source else said(words).ifEmpty { "photos" }
         val first = Vocabulary.indexOf(words.take(5), "picture", "one")
@@ -51,6 +59,7 @@ class QuestionReader(val vocabulary: Vocabulary) {
         return Question(
             if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
             first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said), phrases.ordered(words),
+            grouped,
         )
     }
 

@@ -117,6 +117,7 @@ class Screen(private val folder: String, private val words: Words = English) {
 
     /** A remark, null for one that only a trace shows. Of facets, each value that is not somebody's or a camera's name has words of its own. */
     private fun said(remark: Remark): String? {
+        if (remark.code == "line") return remark.text // numbers and names
         val isOfNames = remark.code == "facet.camera" || remark.code.removePrefix("facet.") in Remark.ANYBODY && remark.name !in Remark.ANYBODY.values
         val key = if (remark.code.startsWith("facet.") && !isOfNames) "${remark.code}_${remark.name}" else remark.code
         val what = Say.entries.firstOrNull { it.name == "REMARK_${key.replace('.', '_').uppercase()}" } ?: return null

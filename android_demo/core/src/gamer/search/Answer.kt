@@ -75,6 +75,7 @@ data class Remark(val code: String, val text: String = "", val n: Int = 0, val n
             "facet.orientation" -> "in $name: $number"
             "facet.together" -> "$name together: $number"
             "favourites" -> "favourites only: $number"
+            "line" -> text
             "none" -> "none ${if (text.firstOrNull()?.isLowerCase() == true) "" else "of "}$text" // "none of May 2019"
             "searched" -> "searched $n times for all that show ${PyText.repr(text)}"
             "spelt" -> "spelt ${PyText.repr(text)}"

@@ -6,8 +6,10 @@ import gamer.album.Rows
 import gamer.common.PyText
 import gamer.cues.Cues
 import gamer.cues.PlaceCue
+import gamer.questions.Grouped
 import gamer.questions.Ordered
 import gamer.questions.Question
+import java.time.LocalDate
 import java.time.LocalDateTime
 import kotlin.math.abs
 
@@ -33,11 +35,14 @@ internal class Find(
         val question = question()
         val within = within(question)
         val ordered = question.ordered
-        val text = if (ordered == null) textOf(question) else factsOf(ordered.target).ifEmpty { ordered.target }.ifEmpty { "photos" }
-        val options = SearchOptions(within, isAdapted = !question.counts && ordered == null, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
+        val isCounted = question.counts || question.grouped != null
+        val target = question.grouped?.target ?: ordered?.target
+        val text = if (target == null) textOf(question) else factsOf(target).ifEmpty { target }.ifEmpty { "photos" }
+        val options = SearchOptions(within, isAdapted = !isCounted && ordered == null, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
         val number = minOf(2 * k + 5, Request.MAX_K) // copies make room for the photos behind them
         val first = mended(text, searched(text, number, options), number, options)
-        val count = if (question.counts) Copies.firsts(album, meant(first, options)).distinct().size else null
+        val counted = if (isCounted) Copies.firsts(album, meant(first, options)).distinct() else emptyList()
+        var count = if (isCounted) counted.size else null
         val likely = Confidence.of(first)
         var answer = byFacts(text, first.copy(hits = first.hits.mapIndexed { n, hit -> hit.copy(probability = likely[n]) }), question, options)
         remarks.firstOrNull { it.isLacking }?.let { answer = answer.copy(hits = emptyList(), presence = 0.0, note = it) }
@@ -46,6 +51,10 @@ internal class Find(
             // They are there, and nothing else was asked but times and places, which have been judged.
             val isWhole = answer.trace.cues.isEmpty() && answer.trace.cubeLines.isEmpty()
             answer = answer.copy(hits = if (isWhole) answer.hits.map { it.copy(probability = 1.0) } else answer.hits, presence = 1.0)
+        }
+        question.grouped?.let { grouped(text, answer, it, counted, options) }?.let { (groups, number) ->
+            answer = groups
+            count = number
         }
         val inOrder = ordered?.let { inOrder(text, answer, it, meant(first, options), options) }
         answer = inOrder ?: answer
@@ -69,6 +78,31 @@ internal class Find(
         val hits = found.hits.sortedBy { place.getValue(it.row) }.map { if (isSure) it.copy(probability = 1.0) else it }
         return answer.copy(hits = hits, presence = if (isSure) 1.0 else answer.presence)
     }
+
+    /**
+     * The photos of all groups, or of those with the most photos, with the numbers, and how many photos these are; null where the album
+     * does not say by what they are counted.
+     */
+    private fun grouped(text: String, answer: Answer, by: Grouped, rows: List<Int>, options: SearchOptions): Pair<Answer, Int>? {
+        val names = groupNames(by.by, rows)
+        val all = names.filterNotNull().groupingBy { it }.eachCount().toSortedMap()
+        val counts = if (by.isMost) all.filterValues { it == all.values.max() } else all
+        val chosen = rows.zip(names).filter { (_, name) -> name != null && name in counts }.map { it.first }
+        if (chosen.isEmpty()) return null
+        val found = searched(text, minOf(2 * k + 5, Request.MAX_K), SearchOptions(mask(chosen), options.isAdapted, options.gloss, options.language))
+        val line = counts.entries.take(GROUPS).joinToString { "${it.key}: ${it.value}" } + if (counts.size > GROUPS) ", … (+${counts.size - GROUPS})" else ""
+        return answer.copy(hits = found.hits.map { it.copy(probability = 1.0) }, trace = found.trace, presence = 1.0, note = Remark("line", line)) to chosen.size
+    }
+
+    /** For each row its day, month, year, place or country; null where the album does not say (runtime/search/album_facts.py). */
+    private fun groupNames(by: String, rows: List<Int>): List<String?> {
+        val length = DATES[by]
+        if (length != null) return rows.map { row -> if (engine.dated[row]) day(album.time(row)).takeIf { it.length == 10 }?.take(length) else null }
+        val places = album.memoriesOf("place").asReversed().associate { (row, text) -> row to PyText.head(PyText.joined(text), PLACE) }
+        return rows.map { row -> places[row]?.let { if (by == "place") it else it.substringAfterLast(", ").let { code -> engine.models.gazetteer.countries[code] ?: code } } }
+    }
+
+    private fun day(ms: Long): String = LocalDate.ofEpochDay(Math.floorDiv(ms, 86_400_000L)).toString()
 
     private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
 
@@ -257,6 +291,9 @@ internal class Find(
     }
 
     private companion object {
+        const val GROUPS = 24 // days, months, years or places in a line
+        const val PLACE = 80 // characters of a place's name
+        val DATES = mapOf("day" to 10, "month" to 7, "year" to 4) // characters of an ISO date
         const val SEARCHES = 20 // in which a count or a "without" gathers a set
         val MORE_THAN_DAYS = setOf("holiday", "anchor", "last time")
     }

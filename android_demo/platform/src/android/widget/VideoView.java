@@ -26,6 +26,10 @@ public class VideoView extends View {
         from = ms;
     }
 
+    public int getCurrentPosition() {
+        return from;
+    }
+
     public void start() {
         isPlaying = playing != null;
     }

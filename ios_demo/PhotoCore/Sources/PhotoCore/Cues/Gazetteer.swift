@@ -147,6 +147,12 @@ public final class Gazetteer: @unchecked Sendable {
         do { return try db.rows(sql, values) } catch { throw Failure.runtime("cannot read the gazetteer \(path): \(error)") }
     }
 
+    /// Code → the name of each country: "DE" → "Germany".
+    func countries() throws -> [String: String] {
+        let rows = try lock.withLock { try query("SELECT country_code, name FROM places WHERE kind = 'country'", []) }
+        return Dictionary(rows.map { ($0[0].text ?? "", $0[1].text ?? "") }) { $1 }
+    }
+
     /// The city that a position in degrees lies in or nearest to, its centre within `maxKm` kilometres; nil if
     /// there is none. It is one of a country whose border holds the position, or that has a centre
     /// within 1 km, where one is near; a city reaches as far around its centre as the root of its population, 8 km

@@ -30,8 +30,10 @@ public struct Look: Sendable {
     var middle: Int { frames.count / 2 }
 }
 
-/// Which frames of a video are looked at, and where a long one is cut (index/ingest/clips/clip_frames.py).
+/// Which frames of a video are looked at, and where a long one is cut (index/ingest/clips/clip_frames.py). Each call takes some two
+/// minutes at most, and decodes no more than it must after twenty seconds.
 public enum ClipFrames {
+    private static let hurry = Duration.seconds(20), limit = Duration.seconds(120)
     private static let most = 15, side = 320 // frames of an item; pixels
     private static let long = 30_000, shortest = 5_000, mostParts = 12 // ms; a longer video is cut, into parts of at least `shortest`
     private static let steps = 240, leastStep = 1_000 // frames that are compared to cut a video; ms between them
@@ -43,32 +45,43 @@ public enum ClipFrames {
     static func look(_ footage: Footage, _ part: ClipPart?, isStopped: () -> Bool) -> Look? {
         let length = min(footage.length, Clip.longest), start = part?.start ?? 0, end = min(part?.end ?? length, length)
         if start >= end { return nil } // the video is another one by now
-        var frames: [Frame] = []
-        for at in spread(start, end, most) {
-            if isStopped() { return nil }
-            guard let frame = footage.frame(at, side: side, isRough: false), frame.at > frames.last?.at ?? -1, frame.at <= length else { continue }
-            frames.append(frame)
-        }
+        guard let found = frames(footage, spread(start, end, most), side, isRough: false, isStopped) else { return nil }
+        let frames = found.filter { $0.at <= length }
         return frames.isEmpty ? nil : Look(frames.map(\.pixels), Clip(start: start, end: end, length: length, frames: frames.map(\.at)))
     }
 
     /// When the frame is that stands for a part of a video, or for the whole.
-    public static func middle(_ footage: Footage, _ part: ClipPart?) -> Int { spread(part?.start ?? 0, part?.end ?? footage.length, 1)[0] }
+    public static func middle(_ footage: Footage, _ part: ClipPart?) -> Int {
+        spread(part?.start ?? 0, part?.end ?? min(footage.length, Clip.longest), 1)[0]
+    }
 
-    /// The parts into which a long video is cut where its picture changes; none for one that is not cut, or where `isStopped`
-    /// ended it.
-    static func parts(_ footage: Footage, isStopped: () -> Bool) -> [ClipPart] {
+    /// The parts into which a long video is cut where its picture changes; none for one that is not cut. Nil where most frames cannot
+    /// be decoded, or `isStopped` ended it.
+    static func parts(_ footage: Footage, isStopped: () -> Bool) -> [ClipPart]? {
         let length = min(footage.length, Clip.longest)
         if length <= long { return [] }
-        var frames: [(at: Int, shares: [Double])] = []
-        for at in stride(from: 0, to: length, by: max(leastStep, length / steps)) {
-            if isStopped() { return [] }
-            guard let frame = footage.frame(at, side: roughSide, isRough: true), frame.at > frames.last?.at ?? -1 else { continue }
-            frames.append((frame.at, shares(frame.pixels)))
-        }
+        let times = Array(stride(from: 0, to: length, by: max(leastStep, length / steps)))
+        guard let found = frames(footage, times, roughSide, isRough: true, isStopped) else { return nil }
+        let frames = found.map { (at: $0.at, shares: shares($0.pixels)) }
         let changes = zip(frames, frames.dropFirst()).map { (at: $1.at, change: change($0.shares, $1.shares)) }
         let bounds = [0] + cuts(changes, length) + [length]
         return bounds.count == 2 ? [] : zip(bounds, bounds.dropFirst()).map { ClipPart($0, $1) }
+    }
+
+    /// Frames at or near the times, each later than the one before; nil where most of them cannot be decoded.
+    private static func frames(_ footage: Footage, _ times: [Int], _ side: Int, isRough: Bool, _ isStopped: () -> Bool) -> [Frame]? {
+        let begun = ContinuousClock.now
+        var frames: [Frame] = [], unread = 0
+        for at in times {
+            let spent = begun.duration(to: .now)
+            if isStopped() || spent > limit { return nil }
+            if let frame = footage.frame(at, side: side, isRough: isRough || spent > hurry) {
+                if frame.at > frames.last?.at ?? -1 { frames.append(frame) }
+            } else {
+                unread += 1
+            }
+        }
+        return 2 * unread <= times.count ? frames : nil
     }
 
     /// Where to cut, ascending: at the greatest of the changes, with at least `shortest` ms between all.

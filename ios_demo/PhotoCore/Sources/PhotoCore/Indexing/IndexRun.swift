@@ -21,7 +21,7 @@ extension PhotoSource {
     public func footage(_ key: String) -> Footage? { nil }
 
     /// What is seen of a photo, or of the part of a video that the id names; nil for pixels that are not here.
-    func look(_ id: String, isStopped: () -> Bool = { false }) -> Look? {
+    func look(_ id: String, isStopped: () -> Bool) -> Look? {
         let key = ClipPart.whole(id)
         return footage(key).map { ClipFrames.look($0, ClipPart(named: id), isStopped: isStopped) } ?? picture(key)
     }
@@ -69,8 +69,9 @@ public struct IndexRun {
     ) throws -> Bool {
         try writer.erase()  // what was forgotten by a program that was killed then
         let bare = Set(try writer.withoutVectors().filter(source.owns))  // left so by a renewal that could not read them
-        let all = try writer.ids(), known = Set(all.subtracting(bare).map(ClipPart.whole)), kept = try writer.removed()
-        let already = Dictionary(grouping: bare.sorted(), by: ClipPart.whole)
+        let all = try writer.ids(), here = Set(all.map(ClipPart.whole)), removed = try writer.removed()
+        let already = Dictionary(grouping: bare.sorted(), by: ClipPart.whole), known = here.subtracting(already.keys)
+        let kept = Set(removed).union(removed.map(ClipPart.whole).filter { !here.contains($0) })  // all parts of a video
         let keys = source.keys().filter { !kept.contains($0) }
         let left = gone(all, keys)
         let closed = try writer.people { try $0.closed() }
@@ -79,7 +80,7 @@ public struct IndexRun {
         let wanted = missing.filter { !skips.isSkipped($0) }
         var report = IndexReport(done: keys.count - missing.count, total: keys.count)
         report.skipped = missing.filter(skips.isSkipped).map(source.name)
-        report.removed = left.count
+        report.removed = Set(left.map(ClipPart.whole)).count
         progress(report)
         for first in stride(from: 0, to: wanted.count, by: IndexRun.batch) {
             if isStopped() { return false }
@@ -131,9 +132,9 @@ public struct IndexRun {
     private func keepClosed(_ closed: Set<String>, _ keys: [String], _ gone: [String]) throws {
         let assets = Set(closed.filter(source.owns).map(source.asset))
         if assets.isEmpty { return }
-        let known = try writer.ids()
+        let known = try writer.ids(), before = Set(closed.map(ClipPart.whole))  // other parts of the same video stay as they are
         try writer.people { rows in
-            try rows.close(known.filter { source.owns($0) && !closed.contains($0) && assets.contains(source.asset($0)) })
+            try rows.close(known.filter { source.owns($0) && !before.contains(ClipPart.whole($0)) && assets.contains(source.asset($0)) })
         }
         let here = Set(known.map(ClipPart.whole))
         let waiting = Set(keys.filter { !here.contains($0) }.map(source.asset))
@@ -164,28 +165,43 @@ public struct IndexRun {
     }
 
     /// A photo, or a video or all of its parts: those that the album has `already`, or else where it is cut. None without pixels,
-    /// and where something failed: that try stays counted. Nil where `isStopped` ended it.
+    /// and where something failed: that try stays counted. A video of which parts cannot be read now is left to the next run, once.
+    /// Nil where `isStopped` ended it.
     private func encoded(_ key: String, _ already: [String], _ isStopped: () -> Bool) throws -> (items: [Encoded], isSmall: Bool)? {
-        skips.begin(key)
+        let number = skips.begin(key)
         guard let photo = source.photo(key) else {
             skips.end()
             return ([], false)
         }
         do {
-            let bare = already.compactMap(ClipPart.init(named:))
-            let parts = bare.isEmpty ? source.footage(key).map { ClipFrames.parts($0, isStopped: isStopped) } ?? [] : bare
+            var stopped = false  // heat, for example, may come and go
+            let isStopped = { () -> Bool in
+                stopped = stopped || isStopped()
+                return stopped
+            }
+            let items = items(photo, already, isStopped)
             var made: [Encoded] = [], isSmall = false
-            for item in parts.isEmpty ? [photo] : parts.map({ $0.of(photo) }) {
+            for item in items {
                 let look = source.look(item.id, isStopped: isStopped)
                 isSmall = isSmall || look?.isSmall ?? false
                 if let one = try encode(item, look) { made.append(one) }
             }
-            skips.end()
-            if isStopped(), made.isEmpty || made.contains(where: { $0.clip != nil }) { return nil }  // it may lack parts
-            return (made, isSmall)
+            let wasStopped = stopped && (made.isEmpty || made.contains { $0.clip != nil })  // it may lack parts
+            let isPartial = !wasStopped && !made.isEmpty && made.count < items.count && number < SkipList.tries
+            if !isPartial { skips.end() }
+            return wasStopped ? nil : isPartial ? ([], false) : (made, isSmall)
         } catch {
             try skips.blame(error) { try encode(photo, Look($0)) }
             return ([], false)
         }
+    }
+
+    /// None for a video that cannot be read.
+    private func items(_ photo: Photo, _ already: [String], _ isStopped: () -> Bool) -> [Photo] {
+        let bare = already.compactMap(ClipPart.init(named:))
+        guard bare.isEmpty else { return bare.map { $0.of(photo) } }
+        guard let footage = source.footage(photo.id) else { return [photo] }
+        guard let parts = ClipFrames.parts(footage, isStopped: isStopped) else { return [] }
+        return parts.isEmpty ? [photo] : parts.map { $0.of(photo) }
     }
 }

@@ -16,7 +16,7 @@ public struct Renewal {
     /// Returns false if `isStopped` ended it. `progress` is called after each batch; `pool`, `names`: as for
     /// IndexRun.run.
     public func run(
-        _ meta: AlbumMeta, isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
+        _ meta: AlbumMeta, isStopped: @escaping () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
         let here = Set(source.keys())
@@ -31,9 +31,18 @@ public struct Renewal {
         for first in stride(from: 0, to: wanted.count, by: Renewal.batch) {
             if isStopped() { return false }
             let part = Array(wanted[first..<min(first + Renewal.batch, wanted.count)])
-            try pool { try writer.renew(try writer.photos(part).compactMap { try encoded($0, isHere: here.contains(ClipPart.whole($0.id))) }) }
-            report.done += part.count
+            var left = part.count
+            try pool {
+                var made: [Encoded] = []
+                for photo in try writer.photos(part) where !isStopped() {
+                    if let one = try encoded(photo, isHere: here.contains(ClipPart.whole(photo.id))) { made.append(one) }
+                    left -= 1
+                }
+                try writer.renew(made)
+            }
+            report.done += part.count - left
             progress(report)
+            if left > 0 { return false }
         }
         try writer.finish(isStopped: isStopped, names)
         try Reencoding.publish(album)
@@ -60,7 +69,7 @@ public struct Renewal {
     private func encoded(_ photo: Photo, isHere: Bool) throws -> Encoded? {
         guard isHere, !skips.isSkipped(photo.id) else { return try encode(photo, nil) }
         skips.begin(photo.id)
-        let made = try encode(photo, source.look(photo.id))
+        let made = try encode(photo, source.look(photo.id, isStopped: { false }))
         skips.end()
         return made
     }

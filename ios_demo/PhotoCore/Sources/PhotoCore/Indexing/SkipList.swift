@@ -29,11 +29,13 @@ public final class SkipList {
 
     public func isSkipped(_ key: String) -> Bool { counts[key, default: 0] >= SkipList.tries }
 
-    /// Counts a try before it begins, so that the count outlives the process.
-    public func begin(_ key: String) {
+    /// Counts a try before it begins, so that the count outlives the process. Returns which it is.
+    @discardableResult
+    public func begin(_ key: String) -> Int {
         open = key
         counts[key, default: 0] += 1
         store()
+        return counts[key, default: 0]
     }
 
     /// The last photo did no harm: its tries are not counted.

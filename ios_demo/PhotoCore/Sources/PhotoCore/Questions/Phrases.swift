@@ -96,6 +96,34 @@ public struct Phrases {
         return Ordered(order: order, number: number > 0 ? number : isSeveral ? 0 : 1, target: stripped(Array(said)).written)
     }
 
+    private static let units: [String: String] = ["day": "day", "month": "month", "year": "year", "city": "place", "place": "place", "country": "country"]
+
+    /// The words without what "how many cats a month", "which year did I photograph most" count by, and that
+    /// (runtime/questions/grouped.py); the words themselves for other questions.
+    func grouped(_ words: [AskedWord]) -> ([AskedWord], Grouped?) {
+        for at in words.indices.dropFirst().dropLast() {
+            let isEach = words[at].isAny("each", "every", "per") || words[at].isAny("a") && words[at - 1].has("picture", "howmany")
+            guard isEach, let by = Phrases.unit(words[at + 1]), words[..<at].contains(where: { $0.has("howmany") }) else { continue }
+            let rest = Array(words[..<at] + words[(at + 2)...]), counted = counted(rest)
+            let said = counted.isEmpty ? Array(rest.drop { $0.has("howmany") }) : counted
+            return (rest, Grouped(by: by, isMost: false, target: stripped(said).written))
+        }
+        guard let most = words.indices.first(where: { words[$0].isAny("most") && isOfPhotos(words[($0 + 1)...]) }), most > 0 else { return (words, nil) }
+        let isWhere = words[0].has("where"), which = isWhere ? -1 : words.prefix(3).firstIndex { $0.has("which") } ?? words.count
+        let unit = which + 1 < words.count ? Phrases.unit(words[which + 1]) : nil
+        guard let by = isWhere ? "place" : unit else { return (words, nil) }
+        let rest = Array(words[..<(words[most - 1].isAny("the") ? most - 1 : most)] + words[(most + 1)...])
+        let said = rest.dropFirst(which + 2).filter { !$0.has("aux", "self", "subject", "made", "seen") && !isListed($0, "having_taken") }
+        return (rest, Grouped(by: by, isMost: true, target: stripped(Array(said)).written))
+    }
+
+    /// Whether "most", before these words, is of photos: it ends the question, or a picture follows, not "beautiful".
+    private func isOfPhotos(_ after: ArraySlice<AskedWord>) -> Bool {
+        after.first { !$0.isMark }.map { $0.has("picture", "medium") || $0.isAny("of", "often", "in") } ?? true
+    }
+
+    private static func unit(_ word: AskedWord) -> String? { units[(word.values["unit"] ?? word.key).string] }
+
     /// "Photos in the week after the wedding" for "photos after the wedding"; "" without an event. `said`: the text of words.
     func soon(_ words: [AskedWord], _ said: ([AskedWord]) -> Text) -> Text {
         guard let at = words.firstIndex(where: { $0.isAny("before", "after") || $0.has("way") }) else { return [] }

@@ -2,7 +2,7 @@
 /// the others say. `without`: what the photos must not show. `favourites`: only photos that the person marked. `isBare`: whether it
 /// says nothing else of what photos show. `pictures`: whether photos are asked for by name, not what was said. `facets`: what the
 /// album knows of the photos. `counts`: whether their number is asked for. `soon`: `query` with "after the wedding" as "in the week
-/// after the wedding", or "". `ordered`: what photos are asked for by their order in time, or nil.
+/// after the wedding", or "". `ordered`: what photos are asked for by their order in time, or nil; `grouped`: by what their number.
 public struct Question {
     public let query: Text
     public let without: [Text]
@@ -13,6 +13,15 @@ public struct Question {
     public let counts: Bool
     public let soon: Text
     public let ordered: Ordered?
+    public let grouped: Grouped?
+}
+
+/// The number of photos by day, month, year, place or country. `isMost`: whether only that with the most of them is asked for. `target`:
+/// what they show; empty for any photo.
+public struct Grouped {
+    public let by: String
+    public let isMost: Bool
+    public let target: Text
 }
 
 /// Photos by their order in time. `order`: 1 for the first, 2 for the second, -1 for the last. `number`: how many from there on, 0 for
@@ -43,7 +52,8 @@ public final class QuestionReader {
     ) throws -> Question {
         let source = text.slice(0, QuestionReader.mostRead).tidied(), written = vocabulary.words(source, language)
         let (rest, things) = try leaveOut(written, isCue), (unmarked, favourites) = hasFavourites ? takeFavourites(rest) : (rest, false)
-        let (words, facets) = try withoutActuallyEscaping(has) { try FacetReader(vocabulary: vocabulary, has: $0).taken(unmarked) }
+        let (told, facets) = try withoutActuallyEscaping(has) { try FacetReader(vocabulary: vocabulary, has: $0).taken(unmarked) }
+        let (words, grouped) = phrases.grouped(told)
         let counted = phrases.counted(words)
         var query = !counted.isEmpty ? said(counted) : words == written ? source : said(words)
         if query.isEmpty && counted.isEmpty && words != written { query = "photos".scalars }
@@ -52,7 +62,7 @@ public final class QuestionReader {
             query: text.count > QuestionReader.mostRead ? text : query, without: things, favourites: favourites,
             isBare: words.allSatisfy { word in word.isMark || edges.contains { word.values[$0] != nil } },
             pictures: first.map { !words[..<$0].contains(where: \.isMark) } ?? false, facets: facets, counts: !counted.isEmpty,
-            soon: phrases.soon(counted.isEmpty ? words : counted, said), ordered: phrases.ordered(words))
+            soon: phrases.soon(counted.isEmpty ? words : counted, said), ordered: phrases.ordered(words), grouped: grouped)
     }
 
     /// The fact, such as "date", if a phrase names nothing but it, "" otherwise: "without a date".

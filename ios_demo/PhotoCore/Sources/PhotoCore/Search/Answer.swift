@@ -50,7 +50,7 @@ public struct Trace: Sendable {
 /// `searched` searches. `name`: of the album or the gazetteer.
 public struct Remark: Sendable, Equatable {
     public enum Code: String, Sendable {
-        case elsewhere, empty, favourites, none, searched, spelt, without
+        case elsewhere, empty, favourites, line, none, searched, spelt, without
         case alone = "facet.alone", together = "facet.together"
         case camera = "facet.camera", fact = "facet.fact", medium = "facet.medium", orientation = "facet.orientation"
     }
@@ -79,6 +79,7 @@ public struct Remark: Sendable, Equatable {
         case .medium: return "\(name)s: \(number)"
         case .orientation: return "in \(name): \(number)"
         case .favourites: return "favourites only: \(number)"
+        case .line: return text.string
         case .none: return "none \(text.first?.isLower == true ? "" : "of ")\(text.string)"  // "none of May 2019"
         case .searched: return "searched \(n) times for all that show \(text.quoted)"
         case .spelt: return "spelt \(text.quoted)"

@@ -3,6 +3,7 @@ struct Find {
     private static let mostHits = 1_000
     private static let searches = 20  // in which a count or a "without" gathers a set
 
+    private static let groups = 24, place = 80  // groups in a line; characters of a place's name
     private static let moreThanDays: Set<String> = ["holiday", "anchor", "last time"]
 
     private let engine: Engine
@@ -28,11 +29,16 @@ struct Find {
         let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
         var asked = request
         asked.within = try within(question)
-        let ordered = question.ordered, text = try ordered.map { try self.text(of: $0) } ?? self.text(of: question)
-        (asked.isAdapted, asked.language) = (!question.counts && ordered == nil, Refine.saysNothing(text) ? "" : language)
+        let ordered = question.ordered, isCounted = question.counts || question.grouped != nil
+        let target = question.grouped?.target ?? ordered?.target
+        let text = try target.map(self.text(ofTarget:)) ?? self.text(of: question)
+        (asked.isAdapted, asked.language) = (!isCounted && ordered == nil, Refine.saysNothing(text) ? "" : language)
         let number = min(2 * k + 5, Find.mostHits)  // copies make room for the photos behind them
         let first = try mended(text, try searched(text, number, asked), number, asked)
-        let count = question.counts ? Set(try Copies.firsts(album, try meant(first, asked))).count : nil
+        let counted = isCounted ? try Copies.firsts(album, try meant(first, asked)) : []
+        var seen = Set<Int>()
+        let distinct = counted.filter { seen.insert($0).inserted }
+        var count = isCounted ? distinct.count : nil
         var likely = first
         for (at, probability) in first.likely.enumerated() { likely.hits[at].probability = probability }
         var answer = try byFacts(text, likely, question, asked)
@@ -42,6 +48,7 @@ struct Find {
             if answer.trace.cues.isEmpty && answer.trace.cubeLines.isEmpty { for at in answer.hits.indices { answer.hits[at].probability = 1 } }
             answer.presence = 1
         }
+        if let by = question.grouped, let (groups, number) = try grouped(text, answer, by, distinct, asked, k) { (answer, count) = (groups, number) }
         var shown = 0..<k
         if let ordered, let inOrder = try inOrder(text, answer, ordered, try meant(first, asked), asked, k) {
             answer = inOrder
@@ -72,6 +79,49 @@ struct Find {
         return out
     }
 
+    /// The photos of all groups, or of those with the most photos, with the numbers, and how many photos these are; nil where the album
+    /// does not say by what they are counted.
+    private func grouped(_ text: Text, _ answer: Answer, _ by: Grouped, _ rows: [Int], _ asked: SearchRequest, _ k: Int) throws -> (Answer, Int)? {
+        let names = try groupNames(by.by, rows), all = Dictionary(grouping: names.compactMap { $0 }, by: { $0 }).mapValues(\.count)
+        let most = all.values.max() ?? 0, counts = by.isMost ? all.filter { $0.value == most } : all
+        let chosen = zip(rows, names).filter { $0.1.map { counts[$0] != nil } ?? false }.map(\.0)
+        if chosen.isEmpty { return nil }
+        var within = asked
+        within.within = Find.mask(chosen, album.count)
+        let found = try searched(text, min(2 * k + 5, Find.mostHits), within)
+        var out = answer
+        (out.hits, out.trace, out.presence) = (found.hits, found.trace, 1)
+        for at in out.hits.indices { out.hits[at].probability = 1 }
+        let told = counts.sorted { $0.key.scalars.lexicographicallyPrecedes($1.key.scalars) }.prefix(Find.groups).map { "\($0.key): \($0.value)" }
+        let more = counts.count > Find.groups ? ["… (+\(counts.count - Find.groups))"] : []
+        out.note = Remark(code: .line, text: (told + more).joined(separator: ", ").scalars)
+        return (out, chosen.count)
+    }
+
+    /// For each row its day, month, year, place or country; nil where the album does not say (runtime/search/album_facts.py).
+    private func groupNames(_ by: String, _ rows: [Int]) throws -> [String?] {
+        if let length = ["day": 10, "month": 7, "year": 4][by] {
+            let times = try album.times()
+            return rows.map { times[$0] == .min ? nil : Find.day(times[$0]).map { String($0.prefix(length)) } }
+        }
+        let told = try album.memories(of: "place").reversed().map { ($0.row, $0.text.scalars.tidied().slice(0, Find.place).string) }
+        let places = Dictionary(told) { $1 }
+        if by == "place" { return rows.map { places[$0] } }
+        let countries = try engine.models.gazetteer.get().countries()
+        return rows.map { row in
+            places[row].map { name in
+                let code = name.components(separatedBy: ", ").last ?? name
+                return countries[code] ?? code
+            }
+        }
+    }
+
+    /// The ISO date of a wall time in ms; nil outside of the years 1 to 9999.
+    private static func day(_ ms: Int) -> String? {
+        let date = try? CueCalendar.date(floorDiv(ms, CueCalendar.dayMs) + CueCalendar.epoch)
+        return date.map { String(format: "%04d-%02d-%02d", $0.year, $0.month, $0.day) }
+    }
+
     private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
 
     /// The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a
@@ -89,10 +139,8 @@ struct Find {
         return try engine.cuesWithEvents(question.soon, request.now, language).times.contains { $0.kind == "anchor" } ? question.soon : question.query
     }
 
-    /// The query for photos that are put in order.
-    private func text(of ordered: Ordered) throws -> Text {
-        try [facts(of: ordered.target), ordered.target].first { !$0.isEmpty } ?? "photos".scalars
-    }
+    /// The query for photos that are put in order, or counted by something.
+    private func text(ofTarget target: Text) throws -> Text { try [facts(of: target), target].first { !$0.isEmpty } ?? "photos".scalars }
 
     /// The query for the photos of a time, or of a place that the album has; empty for what says more.
     private func facts(of target: Text) throws -> Text {

@@ -39,7 +39,7 @@ object Gallery {
 
     /** Does it, or asks, and then tells the screen by `onActivityResult`; photos that are not on this phone are left out. */
     fun begin(of: Activity, deed: Deed, photos: List<FoundPhoto>) {
-        val addresses = photos.mapNotNull(::address)
+        val addresses = photos.mapNotNull(::address).distinct() // parts of a video have one
         val uris = addresses.map(Uri::parse)
         when {
             uris.isEmpty() -> say(of, of.getString(R.string.not_here))

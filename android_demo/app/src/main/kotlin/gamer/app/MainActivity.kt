@@ -174,6 +174,7 @@ class MainActivity : Activity() {
     override fun onStart() {
         super.onStart()
         if (Permissions.access(this) == Access.NONE) return
+        Permissions.askForVideos(this)
         IndexJob.watch(this)
         // Changes since a restart of the phone, or while the app was stopped by hand, were not noticed.
         if (Files(this).hasBundle() && !IndexJob.isRunning) IndexJob.schedule(this)

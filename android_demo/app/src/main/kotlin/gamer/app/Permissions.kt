@@ -41,6 +41,15 @@ object Permissions {
     /** The system's page of the app, where photos can be allowed after a refusal. */
     fun settings(context: Context): Intent = Intent(Settings.ACTION_APPLICATION_DETAILS_SETTINGS, Uri.fromParts("package", context.packageName, null))
 
+    /** Asks for the videos where only pictures were allowed: before the app indexed them, it did not ask. Once, while it runs. */
+    fun askForVideos(activity: Activity) {
+        if (wasAsked || Build.VERSION.SDK_INT < 33 || !granted(activity, IMAGES) || granted(activity, VIDEOS)) return
+        wasAsked = true
+        activity.requestPermissions(arrayOf(VIDEOS), REQUEST)
+    }
+
+    private var wasAsked = false
+
     fun ask(activity: Activity) {
         val wanted = when {
             Build.VERSION.SDK_INT >= 34 -> arrayOf(IMAGES, VIDEOS, CHOSEN_IMAGES, LOCATION)

@@ -29,12 +29,14 @@ class PhotoActivity : Activity() {
     private lateinit var view: Zoomed
     private lateinit var video: VideoView
     @Volatile private var at = 0
+    private var position = UNKNOWN // of the video that is shown, in ms
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
         photos = intent.getStringArrayExtra(PHOTOS).orEmpty().toList().chunked(PARTS) { (id, path, memory, why, begins) -> FoundPhoto(id, path, memory, why, begins.toLongOrNull()) }
         val id = saved?.getString(ID) ?: photos.getOrNull(intent.getIntExtra(AT, 0))?.id
         at = maxOf(0, photos.indexOfFirst { it.id == id })
+        position = saved?.getInt(POSITION, UNKNOWN) ?: UNKNOWN
         view = Zoomed(this, ::turn)
         val swipes = ZoomTouch(this, { null }, {}, { 1f }, ::turn)
         video = VideoView(this).apply {
@@ -51,10 +53,13 @@ class PhotoActivity : Activity() {
 
     override fun onSaveInstanceState(kept: Bundle) {
         photos.getOrNull(at)?.let { kept.putString(ID, it.id) }
+        kept.putInt(POSITION, position)
         super.onSaveInstanceState(kept)
     }
 
+    /** The player is gone while another screen covers it. */
     override fun onPause() {
+        if (video.visibility == View.VISIBLE) position = video.currentPosition
         video.pause()
         super.onPause()
     }
@@ -88,6 +93,7 @@ class PhotoActivity : Activity() {
     override fun onResume() {
         super.onResume()
         leaveOut()
+        if (video.visibility == View.VISIBLE) video.seekTo(position)
     }
 
     /** Shows the photo behind those that were deleted meanwhile, or the last; ends without any. */
@@ -97,6 +103,7 @@ class PhotoActivity : Activity() {
         val next = photos.drop(at).firstOrNull { !Gallery.isGone(it) } ?: left.lastOrNull() ?: return finish()
         photos = left
         at = left.indexOf(next)
+        position = UNKNOWN
         turn(0)
     }
 
@@ -106,12 +113,13 @@ class PhotoActivity : Activity() {
     private fun turn(steps: Int) {
         val next = at + steps
         if (next !in photos.indices) return
+        if (steps != 0) position = UNKNOWN
         at = next
         title = getString(R.string.photo_of, at + 1, photos.size)
         view.contentDescription = photos[at].memory.orEmpty().ifEmpty { title }
         view.show(null)
         video.stopPlayback()
-        video.visibility = if (photos[at].begins == null) View.GONE else View.VISIBLE
+        video.visibility = View.GONE
         val shown = uri() ?: return
         photos[at].begins?.let { return play(shown, it) }
         val id = photos[at].id
@@ -123,8 +131,10 @@ class PhotoActivity : Activity() {
     }
 
     private fun play(uri: Uri, from: Long) {
+        if (position == UNKNOWN) position = Math.toIntExact(from)
+        video.visibility = View.VISIBLE
         video.setVideoURI(uri)
-        video.seekTo(Math.toIntExact(from))
+        video.seekTo(position)
         video.start()
     }
 
@@ -132,6 +142,8 @@ class PhotoActivity : Activity() {
         const val PHOTOS = "photos"
         const val AT = "at"
         private const val ID = "id"
+        private const val POSITION = "position"
+        private const val UNKNOWN = -1
         private const val PARTS = 5
         private val OWN = listOf(R.string.why, R.string.open, R.string.similar)
         private const val LEAST = 1_600 // pixels of the shorter side, so that zooming shows more
