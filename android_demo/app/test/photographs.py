@@ -1,4 +1,7 @@
-"""Writes photographs with EXIF headers, and videos as the stand-in has them, to a folder, for the tests of the app: photographs.py FOLDER."""
+"""Writes photographs with EXIF headers to a folder, and videos as the stand-in for the platform has them.
+
+For the tests of the app: photographs.py FOLDER.
+"""
 
 import sys
 from fractions import Fraction

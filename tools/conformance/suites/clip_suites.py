@@ -1,4 +1,4 @@
-"""Suite `clips`: which frames of a video are looked at, where a long one is cut, and how its parts are named."""
+"""Suite `clips`: which frames of a video are looked at, where it is cut, and how its parts are named."""
 
 from __future__ import annotations
 
