@@ -72,7 +72,10 @@ enum Indexing {
             defer { writer.close() }
             let (small, marks) = (SmallList(Places.small.path), MarkList(Places.marks.path))
             let run = IndexRun(library, writer, skips, small, marks, people: try people(models, encoder, skips), encode: encoder.encode)
-            if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
+            if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) {
+                if try !models.labels.get().isEmpty { _ = try models.labelVectors() }  // searches find them kept
+                return .finished
+            }
             return ended()
         } ?? .busy
     }

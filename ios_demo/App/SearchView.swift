@@ -156,6 +156,9 @@ struct RemarkView: View {
         case .line: Text(remark.text.string)
         case .searched: EmptyView()
         case .spelt: Text("spelt: “\(remark.text.string)”")
+        case .unpictured, .unpicturedForeign:
+            Text("Pictures cannot be searched for “\(remark.text.string)” with this model; memories were")
+            if remark.code == .unpicturedForeign { Text("Words of other languages than English need a bundle with dictionaries") }
         case .without: Text("without “\(remark.text.string)”: \(photos) left out")
         case .camera: Text("by \(remark.name): \(photos)")
         case .alone where remark.name != "somebody": Text("\(remark.name) alone: \(photos)")

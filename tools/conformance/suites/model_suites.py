@@ -117,6 +117,10 @@ FOUND = (
     "in which month did I take the most photos",
     "where did I take the most photos",
     "in which country did I take most photos of the temple",
+    "where did I take most photos of the alpaca",
+    "a xylophone in the attic",
+    "how many photos of giraffes",
+    "zwei Giraffen neben dem Xylophon",
 )
 FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (

@@ -312,6 +312,23 @@ class PhoneTest {
     }
 
     @Test
+    fun `the vectors of class names are kept, and a damaged file is written anew`() {
+        val file = File(folder, "cache/names.f32")
+        var calls = 0
+        fun vectors() = gamer.models.ClassNames.vectors(listOf("cat", "goose"), 3, file) { name -> FloatArray(3) { name.length + it / 4f }.also { calls++ } }.map { it.toList() }
+        val first = vectors()
+        assertEquals(listOf(listOf(3f, 3.25f, 3.5f), listOf(5f, 5.25f, 5.5f)), first)
+        assertEquals(first to 2, vectors() to calls)
+        val whole = file.readBytes()
+        for (damaged in listOf(whole.copyOf(20), whole + 1, whole.copyOf().also { it[2] = -1; it[3] = 127 }, ByteArray(0))) {
+            file.writeBytes(damaged)
+            assertEquals(first, vectors())
+        }
+        assertEquals(2 + 4 * 2, calls)
+        assertEquals(listOf("names.f32"), file.parentFile.list()!!.toList())
+    }
+
+    @Test
     fun `a long picture is reduced by its pixels, others by their short side`() {
         assertEquals(listOf(4, 1, 1), listOf(4000 to 3000, 400 to 300, 1023 to 1400).map { Sampling.factor(it.first, it.second, 512) })
         assertEquals(4, Sampling.factor(500, 65_000, 512))

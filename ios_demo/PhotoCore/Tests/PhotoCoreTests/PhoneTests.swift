@@ -97,6 +97,29 @@ final class PhoneTests: XCTestCase {
         return last
     }
 
+    func testTheVectorsOfClassNamesAreKeptAndADamagedFileIsWrittenAnew() throws {
+        let path = folder + "/names.f32"
+        var calls = 0
+        func vectors() throws -> [[Float]] {
+            try ClassNames.vectors(["cat", "goose"], 3, path) { name in
+                calls += 1
+                return (0..<3).map { Float(name.count) + Float($0) / 4 }
+            }
+        }
+        let first = try vectors()
+        XCTAssertEqual(first, [[3, 3.25, 3.5], [5, 5.25, 5.5]])
+        XCTAssertEqual(try vectors(), first)
+        XCTAssertEqual(calls, 2)
+        let whole = try XCTUnwrap(FileManager.default.contents(atPath: path))
+        var infinite = whole
+        (infinite[2], infinite[3]) = (0x80, 0x7F)
+        for damaged in [whole.prefix(20), whole + [1], infinite, Data()] {
+            try damaged.write(to: URL(fileURLWithPath: path))
+            XCTAssertEqual(try vectors(), first)
+        }
+        XCTAssertEqual(calls, 10)
+    }
+
     func testAPhotoThatFailsTwiceIsLeftOutByName() throws {
         for _ in 0..<SkipList.tries {
             let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))

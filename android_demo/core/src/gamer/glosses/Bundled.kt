@@ -11,7 +11,12 @@ object Bundled {
      * the reader of cues finds, or null. Raises BundleError for a damaged table.
      */
     fun reader(models: Models, told: (String) -> String?): Reader? {
-        val names = models.manifest.files.map { it.name }.filter { it.startsWith(BEGINNING) }
+        val names = names(models)
         return if (names.isEmpty()) null else Reader(names.map { GlossTable(models.bundle.data(it)) }, Guess.ranks(models.text.vocabulary()), told)
     }
+
+    /** Whether the bundle reads other languages than English by glosses. */
+    fun isThere(models: Models): Boolean = names(models).isNotEmpty()
+
+    private fun names(models: Models): List<String> = models.manifest.files.map { it.name }.filter { it.startsWith(BEGINNING) }
 }

@@ -38,6 +38,7 @@ class Models private constructor(
     private val threads: Int,
     private val databases: DatabaseOpener,
     private val check: SelfCheck,
+    private val cache: File?,
 ) : AutoCloseable {
     val manifest get() = bundle.manifest
 
@@ -72,10 +73,17 @@ class Models private constructor(
 
     private val openedGazetteer = lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
     val gazetteer: Gazetteer by openedGazetteer
-    private val labels: List<String> by lazy {
-        // An image tower that shares the text tower's space needs no labels.
+
+    /** The names of the classes that the image tower knows; none for a tower that shares the text tower's space. */
+    val labels: List<String> by lazy {
         if (!manifest.hasFile("labels.json")) emptyList()
         else JSONArray(bundle.data("labels.json").readText()).let { a -> (0 until a.length()).map { a.getString(it) } }
+    }
+
+    /** float32 [classes][D]: the vectors of [labels], see [ClassNames]. */
+    val labelVectors: Array<FloatArray> by lazy {
+        val key = listOf(manifest.artifact("text_tower", target).sha256, manifest.files.first { it.name == "labels.json" }.sha256).joinToString("-") { it.take(16) }
+        ClassNames.vectors(labels, manifest.dim, cache?.let { File(it, "names-$key.f32") }, text::encode)
     }
     val llmTokenizer: Tokenizer by lazy { Tokenizer.read(bundle.data("llm_tokenizer.json")) }
     val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
@@ -212,7 +220,7 @@ class Models private constructor(
             if (bundle.manifest.schemaVersion == 1) {
                 notice("$folder: of version 1, without fixtures: whether its components are right on this processor is not checked; export it again")
             }
-            return Models(bundle, backend, threads, databases, SelfCheck(cache, notice))
+            return Models(bundle, backend, threads, databases, SelfCheck(cache, notice), cache)
         }
     }
 }

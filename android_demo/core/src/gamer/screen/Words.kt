@@ -26,6 +26,8 @@ enum class Say(val english: String) {
     REMARK_FACET_TOGETHER_PEOPLE("several people together: %1\$d"),
     REMARK_FAVOURITES("favourites only: %1\$d"),
     REMARK_NONE("No photo: %1\$s"),
+    REMARK_UNPICTURED("Pictures cannot be searched for “%1\$s” with this model; memories were"),
+    REMARK_UNPICTURED_FOREIGN("Pictures cannot be searched for “%1\$s” with this model; memories were. Words of other languages than English need a bundle with dictionaries"),
     REMARK_SPELT("spelt: “%1\$s”"),
     REMARK_WITHOUT("without “%1\$s”: %2\$d left out"),
     UNPACKING("Unpacking the model, and checking it…"),

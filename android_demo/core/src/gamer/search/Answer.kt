@@ -79,6 +79,9 @@ data class Remark(val code: String, val text: String = "", val n: Int = 0, val n
             "none" -> "none ${if (text.firstOrNull()?.isLowerCase() == true) "" else "of "}$text" // "none of May 2019"
             "searched" -> "searched $n times for all that show ${PyText.repr(text)}"
             "spelt" -> "spelt ${PyText.repr(text)}"
+            "unpictured" -> "pictures cannot be searched for $text with this model; memories were"
+            "unpictured.foreign" -> "pictures cannot be searched for $text with this model; memories were; words of other languages than English " +
+                "need a bundle with dictionaries (docs/languages.md)"
             else -> "without ${PyText.repr(text)}: $n left out"
         }
     }

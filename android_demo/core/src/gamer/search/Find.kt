@@ -45,6 +45,10 @@ internal class Find(
         var count = if (isCounted) counted.size else null
         val likely = Confidence.of(first)
         var answer = byFacts(text, first.copy(hits = first.hits.mapIndexed { n, hit -> hit.copy(probability = likely[n]) }), question, options)
+        if ((answer.isDoubtful || count == 0) && answer.note == null) unpictured(answer.trace.refined)?.let {
+            answer = answer.copy(note = it)
+            if (count == 0) count = null // no photo is known not to show it
+        }
         remarks.firstOrNull { it.isLacking }?.let { answer = answer.copy(hits = emptyList(), presence = 0.0, note = it) }
         val isLiteral = isLiteral(question) && answer.hits.isNotEmpty() && answer.note == null
         if (isLiteral && Refine.saysNothing(Refine.fast(answer.trace.refined))) {
@@ -77,6 +81,12 @@ internal class Find(
         val isSure = Refine.saysNothing(found.trace.refined)
         val hits = found.hits.sortedBy { place.getValue(it.row) }.map { if (isSure) it.copy(probability = 1.0) else it }
         return answer.copy(hits = hits, presence = if (isSure) 1.0 else answer.presence)
+    }
+
+    /** Of words that the image encoder does not know; null for others. */
+    private fun unpictured(refined: String): Remark? {
+        if (Refine.saysNothing(refined) || engine.isGlossed(query)) return null
+        return Unpictured.words(refined, engine.models).takeIf { it.isNotEmpty() }?.let { Unpictured.remark(it, engine.models) }
     }
 
     /**

@@ -51,10 +51,15 @@ public final class GlossReader {
     /// What reads queries in other languages than English; nil for a bundle without tables. Raises Failure.bundle for a
     /// damaged table.
     static func bundled(_ models: Models, told: @escaping (Text) -> String?) throws -> GlossReader? {
-        let names = models.manifest.files.map(\.name).filter { $0.hasPrefix(beginning) }
+        let names = names(models)
         return names.isEmpty
             ? nil : GlossReader(try names.map { try GlossTable(try models.data($0)) }, vocabulary: try models.text().vocabulary(), told: told)
     }
+
+    /// Whether the bundle reads other languages than English by glosses.
+    static func isThere(_ models: Models) -> Bool { !names(models).isEmpty }
+
+    private static func names(_ models: Models) -> [String] { models.manifest.files.map(\.name).filter { $0.hasPrefix(beginning) } }
 
     /// The reading of a query; nil for an English one, and where nothing of it can be read. `language`: the code of the one that it
     /// is probably in; "" if the reader of cues shall say.

@@ -26,6 +26,8 @@ public final class Models {
     public private(set) var verdicts: [String: Verdict] = [:]
 
     private let selfCheck: SelfCheck
+    private let cache: String?
+    private var names: [[Float]]?
     private var sessions: [(role: String, session: ModelSession)] = []
     private var prefixes: [String: Prefix?] = [:]
 
@@ -35,7 +37,7 @@ public final class Models {
     /// `cache`: the folder for the results of self-checks; nil to measure at each opening. `notice`: called
     /// with lines that the user should see.
     public init(_ bundle: String, _ backend: ModelBackend, cache: String? = nil, notice: @escaping (String) -> Void = Models.say) throws {
-        (self.bundle, self.backend) = (bundle, backend)
+        (self.bundle, self.backend, self.cache) = (bundle, backend, cache)
         manifest = try ManifestReader.read(bundle)
         selfCheck = SelfCheck(bundle: bundle, manifest: manifest, backend: backend, cache: cache, notice: notice)
         if !manifest.randomParts.isEmpty {
@@ -113,8 +115,18 @@ public final class Models {
 
     public private(set) lazy var gazetteer = Result { try Gazetteer(try data("gazetteer.sqlite")) }
 
-    private lazy var labels = Result { () throws -> [String] in
-        // An image tower that shares the text tower's space needs no labels.
+    /// float32 [classes][D]: the vectors of `labels`, see ClassNames.
+    public func labelVectors() throws -> [[Float]] {
+        if let names { return names }
+        let shas = [try manifest.artifact("text_tower", backend.target).file.sha256, manifest.files.first { $0.name == "labels.json" }?.file.sha256 ?? ""]
+        let path = cache.map { "\($0)/names-\(shas.map { String($0.prefix(16)) }.joined(separator: "-")).f32" }
+        let encoder = try text(), made = try ClassNames.vectors(try labels.get(), manifest.dim, path, encode: encoder.encode)
+        names = made
+        return made
+    }
+
+    /// The names of the classes that the image tower knows; none for a tower that shares the text tower's space.
+    public private(set) lazy var labels = Result { () throws -> [String] in
         guard manifest.files.contains(where: { $0.name == "labels.json" }) else { return [] }
         return (try JSON.read(try data("labels.json")).array ?? []).compactMap(\.string)
     }

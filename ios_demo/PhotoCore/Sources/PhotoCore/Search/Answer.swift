@@ -50,7 +50,8 @@ public struct Trace: Sendable {
 /// `searched` searches. `name`: of the album or the gazetteer.
 public struct Remark: Sendable, Equatable {
     public enum Code: String, Sendable {
-        case elsewhere, empty, favourites, line, none, searched, spelt, without
+        case elsewhere, empty, favourites, line, none, searched, spelt, unpictured, without
+        case unpicturedForeign = "unpictured.foreign"
         case alone = "facet.alone", together = "facet.together"
         case camera = "facet.camera", fact = "facet.fact", medium = "facet.medium", orientation = "facet.orientation"
     }
@@ -83,6 +84,10 @@ public struct Remark: Sendable, Equatable {
         case .none: return "none \(text.first?.isLower == true ? "" : "of ")\(text.string)"  // "none of May 2019"
         case .searched: return "searched \(n) times for all that show \(text.quoted)"
         case .spelt: return "spelt \(text.quoted)"
+        case .unpictured: return "pictures cannot be searched for \(text.string) with this model; memories were"
+        case .unpicturedForeign:
+            return "pictures cannot be searched for \(text.string) with this model; memories were; words of other languages than English "
+                + "need a bundle with dictionaries (docs/languages.md)"
         case .without: return "without \(text.quoted): \(n) left out"
         }
     }

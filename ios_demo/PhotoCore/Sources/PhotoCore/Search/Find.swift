@@ -42,6 +42,10 @@ struct Find {
         var likely = first
         for (at, probability) in first.likely.enumerated() { likely.hits[at].probability = probability }
         var answer = try byFacts(text, likely, question, asked)
+        if answer.isDoubtful || count == 0, answer.note == nil, let note = try unpictured(answer.trace.refined.scalars) {
+            answer.note = note
+            if count == 0 { count = nil }  // no photo is known not to show it
+        }
         if let none = remarks.first(where: \.isLacking) { (answer.hits, answer.presence, answer.note) = ([], 0, none) }
         if isLiteral(question), !answer.hits.isEmpty, answer.note == nil, Refine.saysNothing(Refine.fast(answer.trace.refined.scalars)) {
             // They are there, and nothing else was asked but times and places, which have been judged.
@@ -77,6 +81,14 @@ struct Find {
             out.presence = 1
         }
         return out
+    }
+
+    /// Of words that the image encoder does not know; nil for others.
+    private func unpictured(_ refined: Text) throws -> Remark? {
+        if Refine.saysNothing(refined) { return nil }
+        if try engine.isGlossed(query, "") { return nil }
+        let words = try Unpictured.words(refined, engine.models)
+        return words.isEmpty ? nil : try Unpictured.remark(words, engine.models)
     }
 
     /// The photos of all groups, or of those with the most photos, with the numbers, and how many photos these are; nil where the album

@@ -32,6 +32,8 @@ class AppWords(private val context: Context) : Words {
             Say.REMARK_FACET_TOGETHER_PEOPLE to R.string.remark_facet_together_people,
             Say.REMARK_FAVOURITES to R.string.remark_favourites,
             Say.REMARK_NONE to R.string.remark_none,
+            Say.REMARK_UNPICTURED to R.string.remark_unpictured,
+            Say.REMARK_UNPICTURED_FOREIGN to R.string.remark_unpictured_foreign,
             Say.REMARK_SPELT to R.string.remark_spelt,
             Say.REMARK_WITHOUT to R.string.remark_without,
             Say.UNPACKING to R.string.say_unpacking,

@@ -131,7 +131,7 @@ class PhotoActivity : Activity() {
     }
 
     private fun play(uri: Uri, from: Long) {
-        if (position == UNKNOWN) position = Math.toIntExact(from)
+        if (position == UNKNOWN) position = from.toInt()
         video.visibility = View.VISIBLE
         video.setVideoURI(uri)
         video.seekTo(position)
