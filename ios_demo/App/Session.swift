@@ -19,6 +19,7 @@ final class Session: ObservableObject {
     @Published private(set) var hasFaces = false
     private var stop = Stop()
     private var isTaking = false  // a model: no run may begin with the one before
+    private var isAway = false  // the app is in the background
     private let warm = WarmEngine(bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
     private nonisolated static let launched = ContinuousClock.now
     private var watch: LibraryWatch?
@@ -42,6 +43,7 @@ final class Session: ObservableObject {
 
     /// The app comes to the front: a bundle may have been copied here meanwhile, and photos have come.
     func resume() {
+        isAway = false
         guard !screen.isIndexing else { return look() }
         let warm = warm
         Task {
@@ -58,11 +60,13 @@ final class Session: ObservableObject {
     func leave() {
         let warm = warm
         Task.detached { warm.rest() }  // not here, since it waits for a search
+        isAway = true
         guard screen.isIndexing else { return }
-        stop.set()  // a run that ends with the app, suspended, would count against the photo at which it was
+        // A run that ends with the app, suspended, would count against the photo at which it was.
         let granted = UIApplication.shared.beginBackgroundTask(expirationHandler: nil)
         Task {
-            while screen.isIndexing { try? await Task.sleep(for: .milliseconds(100)) }
+            await untilStopped()
+            if !isAway { index() }  // the app came back meanwhile
             UIApplication.shared.endBackgroundTask(granted)
         }
     }
@@ -76,9 +80,8 @@ final class Session: ObservableObject {
     func take(_ file: URL) {
         if isTaking { return }
         isTaking = true
-        stop.set()  // a run ends after its present batch: its model is about to be another
         Task {
-            while screen.isIndexing { try? await Task.sleep(for: .milliseconds(200)) }
+            await untilStopped()  // its model is about to be another
             guard screen.beginUnpacking() else { return }
             let taken = await Session.apart(.userInitiated) {
                 let isOpen = file.startAccessingSecurityScopedResource()
@@ -114,6 +117,14 @@ final class Session: ObservableObject {
         }
     }
 
+    /// A run ends after its present photo.
+    private func untilStopped() async {
+        while screen.isIndexing {
+            stop.set()
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
     /// Goes on with the indexing when what it waits for is gone: heat, or the run of the background task.
     private func goOn() {
         Task { [weak self] in
@@ -125,10 +136,7 @@ final class Session: ObservableObject {
     /// Changes who is who in the album, and the memories of the photos with it. Returns why that failed, or nil.
     func change(_ change: @escaping @Sendable (Naming, AlbumWriter) throws -> Void) async -> String? {
         let (warm, chosen, wasIndexing) = (warm, Backend.chosen, screen.isIndexing)
-        while screen.isIndexing {  // a run ends after its present batch, and goes on below
-            stop.set()
-            try? await Task.sleep(for: .milliseconds(200))
-        }
+        await untilStopped()
         defer { if wasIndexing { index() } }
         return await Session.apart(.userInitiated) {
             warm.rest()  // what is deleted goes from the file with the last of its readers

@@ -140,18 +140,22 @@ class IndexRun<S>(
      */
     private fun encoded(shot: S, already: List<String>, isStopped: () -> Boolean): List<Encoded>? {
         val number = skips.begin(source.key(shot))
-        val stop = Latch(isStopped)
+        var stopped = false // heat, for example, may come and go
+        val stop = {
+            stopped = stopped || isStopped()
+            stopped
+        }
         var photo: Photo? = null
         var items = emptyList<Photo>()
         val made = try {
             photo = source.photo(shot)
-            items = items(shot, photo, already, stop::isRaised)
-            items.mapNotNull { encode(it, source.look(shot, it.id, stop::isRaised)) }
+            items = items(shot, photo, already, stop)
+            items.mapNotNull { encode(it, source.look(shot, it.id, stop)) }
         } catch (error: Throwable) { // memory that ran out is an Error
             skips.blame(error) { grey -> photo?.let { encode(it, Look(grey)) } }
             return emptyList()
         }
-        val wasStopped = stop.wasRaised && (made.isEmpty() || made.any { it.clip != null }) // it may lack parts
+        val wasStopped = stopped && (made.isEmpty() || made.any { it.clip != null }) // it may lack parts
         val isPartial = !wasStopped && made.isNotEmpty() && made.size < items.size && number < SkipList.TRIES
         if (!isPartial) skips.end()
         return if (wasStopped) null else if (isPartial) emptyList() else made
@@ -164,17 +168,6 @@ class IndexRun<S>(
             footage.use { ClipFrames.parts(it, isStopped) } ?: return emptyList()
         }
         return if (parts.isEmpty()) listOf(photo) else parts.map { it.of(photo) }
-    }
-
-    /** Remembers that [isStopped] was true: heat, for example, may come and go. */
-    private class Latch(private val isStopped: () -> Boolean) {
-        var wasRaised = false
-            private set
-
-        fun isRaised(): Boolean {
-            if (!wasRaised) wasRaised = isStopped()
-            return wasRaised
-        }
     }
 
     private companion object {

@@ -41,7 +41,7 @@ import java.time.LocalDateTime
  * reads the query, if there is one. [gloss]: whether words of other languages are read as English ones, by the bundle's tables.
  * [language]: of a query that is a part of a longer one, the code of that one's language.
  */
-class SearchOptions(val within: BooleanArray? = null, val isAdapted: Boolean = true, val gloss: Boolean = true, val language: String = "")
+data class SearchOptions(val within: BooleanArray? = null, val isAdapted: Boolean = true, val gloss: Boolean = true, val language: String = "")
 
 /**
  * Searches an album with the models of a bundle (paper section 3.2). Mode "fused" ranks by the features of

@@ -5,11 +5,11 @@ import gamer.album.Memory
 import gamer.album.Rows
 import gamer.common.PyText
 import gamer.cues.Cues
+import gamer.cues.Explain
 import gamer.cues.PlaceCue
 import gamer.questions.Grouped
 import gamer.questions.Ordered
 import gamer.questions.Question
-import java.time.LocalDate
 import java.time.LocalDateTime
 import kotlin.math.abs
 
@@ -77,7 +77,7 @@ internal class Find(
         val most = 2 * maxOf(ordered.number, abs(ordered.order), k) + 5
         val place = (if (ordered.order < 0) dated.reversed() else dated).take(most).withIndex().associate { (at, row) -> row to at }
         val within = BooleanArray(album.size) { it in place }
-        val found = searched(text, minOf(place.size, Request.MAX_K), SearchOptions(within, options.isAdapted, options.gloss, options.language))
+        val found = searched(text, minOf(place.size, Request.MAX_K), options.copy(within = within))
         val isSure = Refine.saysNothing(found.trace.refined)
         val hits = found.hits.sortedBy { place.getValue(it.row) }.map { if (isSure) it.copy(probability = 1.0) else it }
         return answer.copy(hits = hits, presence = if (isSure) 1.0 else answer.presence)
@@ -99,7 +99,7 @@ internal class Find(
         val counts = if (by.isMost) all.filterValues { it == all.values.max() } else all
         val chosen = rows.zip(names).filter { (_, name) -> name != null && name in counts }.map { it.first }
         if (chosen.isEmpty()) return null
-        val found = searched(text, minOf(2 * k + 5, Request.MAX_K), SearchOptions(mask(chosen), options.isAdapted, options.gloss, options.language))
+        val found = searched(text, minOf(2 * k + 5, Request.MAX_K), options.copy(within = mask(chosen)))
         val line = counts.entries.take(GROUPS).joinToString { "${it.key}: ${it.value}" } + if (counts.size > GROUPS) ", … (+${counts.size - GROUPS})" else ""
         return answer.copy(hits = found.hits.map { it.copy(probability = 1.0) }, trace = found.trace, presence = 1.0, note = Remark("line", line)) to chosen.size
     }
@@ -107,12 +107,10 @@ internal class Find(
     /** For each row its day, month, year, place or country; null where the album does not say (runtime/search/album_facts.py). */
     private fun groupNames(by: String, rows: List<Int>): List<String?> {
         val length = DATES[by]
-        if (length != null) return rows.map { row -> if (engine.dated[row]) day(album.time(row)).takeIf { it.length == 10 }?.take(length) else null }
+        if (length != null) return rows.map { row -> if (engine.dated[row]) Explain.day(album.time(row)).takeIf { it.length == 10 }?.take(length) else null }
         val places = album.memoriesOf("place").asReversed().associate { (row, text) -> row to PyText.head(PyText.joined(text), PLACE) }
         return rows.map { row -> places[row]?.let { if (by == "place") it else it.substringAfterLast(", ").let { code -> engine.models.gazetteer.countries[code] ?: code } } }
     }
-
-    private fun day(ms: Long): String = LocalDate.ofEpochDay(Math.floorDiv(ms, 86_400_000L)).toString()
 
     private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
 
@@ -293,7 +291,7 @@ internal class Find(
             rows += members
             val left = mask(rows).let { gone -> BooleanArray(gone.size) { !gone[it] && options.within?.get(it) != false } }
             if (members.size < Request.MAX_K || true !in left) break
-            answer = searched(text, Request.MAX_K, SearchOptions(left, options.isAdapted, options.gloss, options.language))
+            answer = searched(text, Request.MAX_K, options.copy(within = left))
             searches++
         }
         if (searches > 1) remarks += Remark("searched", PyText.head(text, 80), searches)

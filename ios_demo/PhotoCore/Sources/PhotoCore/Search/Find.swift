@@ -35,10 +35,8 @@ struct Find {
         (asked.isAdapted, asked.language) = (!isCounted && ordered == nil, Refine.saysNothing(text) ? "" : language)
         let number = min(2 * k + 5, Find.mostHits)  // copies make room for the photos behind them
         let first = try mended(text, try searched(text, number, asked), number, asked)
-        let counted = isCounted ? try Copies.firsts(album, try meant(first, asked)) : []
-        var seen = Set<Int>()
-        let distinct = counted.filter { seen.insert($0).inserted }
-        var count = isCounted ? distinct.count : nil
+        let counted = isCounted ? Words.unique(try Copies.firsts(album, try meant(first, asked))) : []
+        var count = isCounted ? counted.count : nil
         var likely = first
         for (at, probability) in first.likely.enumerated() { likely.hits[at].probability = probability }
         var answer = try byFacts(text, likely, question, asked)
@@ -52,7 +50,7 @@ struct Find {
             if answer.trace.cues.isEmpty && answer.trace.cubeLines.isEmpty { for at in answer.hits.indices { answer.hits[at].probability = 1 } }
             answer.presence = 1
         }
-        if let by = question.grouped, let (groups, number) = try grouped(text, answer, by, distinct, asked, k) { (answer, count) = (groups, number) }
+        if let by = question.grouped, let (groups, number) = try grouped(text, answer, by, counted, asked, k) { (answer, count) = (groups, number) }
         var shown = 0..<k
         if let ordered, let inOrder = try inOrder(text, answer, ordered, try meant(first, asked), asked, k) {
             answer = inOrder
@@ -114,7 +112,7 @@ struct Find {
     private func groupNames(_ by: String, _ rows: [Int]) throws -> [String?] {
         if let length = ["day": 10, "month": 7, "year": 4][by] {
             let times = try album.times()
-            return rows.map { times[$0] == .min ? nil : Find.day(times[$0]).map { String($0.prefix(length)) } }
+            return rows.map { times[$0] == .min ? nil : Explain.day(times[$0]) }.map { day in day.flatMap { $0.utf8.count == 10 ? String($0.prefix(length)) : nil } }
         }
         let told = try album.memories(of: "place").reversed().map { ($0.row, $0.text.scalars.tidied().slice(0, Find.place).string) }
         let places = Dictionary(told) { $1 }
@@ -126,12 +124,6 @@ struct Find {
                 return countries[code] ?? code
             }
         }
-    }
-
-    /// The ISO date of a wall time in ms; nil outside of the years 1 to 9999.
-    private static func day(_ ms: Int) -> String? {
-        let date = try? CueCalendar.date(floorDiv(ms, CueCalendar.dayMs) + CueCalendar.epoch)
-        return date.map { String(format: "%04d-%02d-%02d", $0.year, $0.month, $0.day) }
     }
 
     private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }

@@ -150,7 +150,9 @@ class Indexing(private val models: Models, private val files: Files, private val
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
         if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
-        return writer.use { IndexRun(source, it, skips, marks, people(source, encoder), encoder::encode).run(isStopped, progress, encoder::names) }.also { if (it && models.labels.isNotEmpty()) models.labelVectors } // searches find them kept
+        val isWhole = writer.use { IndexRun(source, it, skips, marks, people(source, encoder), encoder::encode).run(isStopped, progress, encoder::names) }
+        if (isWhole && models.labels.isNotEmpty()) models.labelVectors // searches find them kept
+        return isWhole
     }
 
     /** Null where nobody asked for people, or the model does not find them. */

@@ -51,7 +51,7 @@ class PhoneSource(private val store: PhotoStore, private val least: Int) : Photo
     fun forFaces(shot: Shot, id: String): Pixels? = pixels(shot, id, FaceReader.PHOTO)
 
     private fun pixels(shot: Shot, id: String, least: Int): Pixels? = try {
-        pictures.bitmap(shot, id, particulars(shot).turn, least)?.let(Pictures::rgb)
+        pictures.bitmap(shot, id, least) { particulars(shot).turn }?.let(Pictures::rgb)
     } catch (error: Exception) {
         // A picture that cannot be decoded must not end the run; it is tried again in the next one.
         Log.w("GAMER", "${shot.uri}: not read (${error.message})")

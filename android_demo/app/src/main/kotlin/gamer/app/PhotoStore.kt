@@ -108,7 +108,7 @@ class PhotoStore(private val context: Context) {
     // MediaStore.setRequireOriginal is newer than the platform that the app is compiled against.
     private fun original(uri: Uri): Uri = uri.buildUpon().appendQueryParameter("requireOriginal", "1").build()
 
-    private fun recorded(video: Uri): Particulars = VideoFootage.place(context, video).let { Particulars(it?.lat, it?.lon, 0) }
+    private fun recorded(video: Uri): Particulars = VideoFootage.open(context, video)?.use { it.place }.let { Particulars(it?.lat, it?.lon, 0) }
 
     // ExifInterface(InputStream) is newer than the platform that the app is compiled against.
     private fun read(picture: InputStream): Particulars = read(ExifInterface::class.java.getConstructor(InputStream::class.java).newInstance(picture))

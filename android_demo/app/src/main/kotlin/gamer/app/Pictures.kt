@@ -15,9 +15,9 @@ import gamer.indexing.ClipFrames
  * ([Sampling]).
  */
 class Pictures(private val store: PhotoStore) {
-    /** [id]: in the album, which may name a part of a video. */
-    fun bitmap(shot: Shot, id: String, turn: Int, least: Int): Bitmap? =
-        if (shot.isVideo) store.footage(shot)?.use { it.bitmap(ClipFrames.middle(it, ClipPart.named(id)), least) } else photo(shot, turn, least)
+    /** [id]: in the album, which may name a part of a video. [turn]: of a photo; a video's frames come upright. */
+    fun bitmap(shot: Shot, id: String, least: Int, turn: () -> Int): Bitmap? =
+        if (shot.isVideo) store.footage(shot)?.use { it.bitmap(ClipFrames.middle(it, ClipPart.named(id)), least) } else photo(shot, turn(), least)
 
     private fun photo(shot: Shot, turn: Int, least: Int): Bitmap? {
         val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
@@ -32,7 +32,7 @@ class Pictures(private val store: PhotoStore) {
 
     /** A photo by its address, upright; null if it was deleted, is damaged, or too large for the memory. */
     fun shown(uri: Uri, id: String, least: Int): Bitmap? = try {
-        store.shot(uri)?.let { bitmap(it, id, if (it.isVideo) 0 else store.particulars(it).turn, least) }
+        store.shot(uri)?.let { bitmap(it, id, least) { store.particulars(it).turn } }
     } catch (error: Throwable) { // memory that ran out is an Error
         null
     }

@@ -28,6 +28,9 @@ class VideoFootage private constructor(private val video: MediaMetadataRetriever
         null
     }
 
+    /** Where it was taken, as its header says. */
+    val place: Position? get() = video.extractMetadata(METADATA_KEY_LOCATION)?.let(Position::iso6709)
+
     override fun close() = video.release()
 
     companion object {
@@ -41,24 +44,7 @@ class VideoFootage private constructor(private val video: MediaMetadataRetriever
         }
 
         /** Null for a video that cannot be decoded. */
-        fun open(context: Context, uri: Uri): VideoFootage? = opened(context, uri) { video ->
-            val (width, height, length) = listOf(METADATA_KEY_VIDEO_WIDTH, METADATA_KEY_VIDEO_HEIGHT, METADATA_KEY_DURATION).map { video.extractMetadata(it)?.toLongOrNull() ?: 0 }
-            val isTurned = video.extractMetadata(METADATA_KEY_VIDEO_ROTATION) in listOf("90", "270")
-            if (minOf(width, height, length) < 1 || width * height > MOST_PIXELS) null
-            else VideoFootage(video, (if (isTurned) height else width).toInt(), (if (isTurned) width else height).toInt(), length)
-        }
-
-        /** Where it was taken, as its header says. */
-        fun place(context: Context, uri: Uri): Position? {
-            var place: Position? = null
-            opened(context, uri) { video ->
-                place = video.extractMetadata(METADATA_KEY_LOCATION)?.let(Position::iso6709)
-                null
-            }
-            return place
-        }
-
-        private fun opened(context: Context, uri: Uri, read: (MediaMetadataRetriever) -> VideoFootage?): VideoFootage? {
+        fun open(context: Context, uri: Uri): VideoFootage? {
             val video = MediaMetadataRetriever()
             val found = try {
                 video.setDataSource(context, uri)
@@ -68,6 +54,13 @@ class VideoFootage private constructor(private val video: MediaMetadataRetriever
             }
             if (found == null) video.release()
             return found
+        }
+
+        private fun read(video: MediaMetadataRetriever): VideoFootage? {
+            val (width, height, length) = listOf(METADATA_KEY_VIDEO_WIDTH, METADATA_KEY_VIDEO_HEIGHT, METADATA_KEY_DURATION).map { video.extractMetadata(it)?.toLongOrNull() ?: 0 }
+            val isTurned = video.extractMetadata(METADATA_KEY_VIDEO_ROTATION) in listOf("90", "270")
+            if (minOf(width, height, length) < 1 || width * height > MOST_PIXELS) return null
+            return VideoFootage(video, (if (isTurned) height else width).toInt(), (if (isTurned) width else height).toInt(), length)
         }
     }
 }
