@@ -8,6 +8,7 @@ from functools import partial
 from tools.conformance.fixture import Opening, Suite
 from tools.conformance.suites import (
     album_suites,
+    asked_suites,
     bundle_suites,
     clip_suites,
     cue_suites,
@@ -52,6 +53,7 @@ ANSWERS: dict[str, Opening] = {
     "search": model_suites.search,
     "search_glossed": model_suites.search,
     "search_found": model_suites.search,
+    "asked": asked_suites.asked,
 }
 # A committed suite → the same with inputs that other code has got since it was written.
 RENEWED: dict[str, Callable[[Suite], Suite]] = {

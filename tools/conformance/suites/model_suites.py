@@ -32,7 +32,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats
-from tools.conformance.suites import face_suites, gloss_suites, printed_suites, token_suites
+from tools.conformance.suites import asked_suites, face_suites, gloss_suites, printed_suites, token_suites
 from tools.conformance.suites.pixel_suites import picture, pixels_of
 from tools.conformance.words import HARD, strings
 
@@ -164,6 +164,7 @@ def of_bundle(bundle: Path, album: Path, stage: Path) -> list[Suite]:
         _searches("search", bundle, album, asked),
         _searches("search_glossed", foreign, album, glossed),
         _searches("search_found", foreign, _marked(album, stage / "marked.gamer"), found),
+        asked_suites.suite(foreign, album, stage),
     ]
 
 

@@ -1,11 +1,15 @@
 package gamer.replay
 
+import gamer.cues.CueTables
 import gamer.image.Pixels
 import gamer.jvm.JdbcDatabase
 import gamer.models.CueQuotes
 import gamer.models.Generate
 import gamer.models.Models
 import gamer.models.OrtBackend
+import gamer.questions.QuestionReader
+import gamer.questions.Vocabulary
+import gamer.questions.Wanted
 import gamer.search.Answer
 import gamer.search.Engine
 import gamer.search.SearchOptions
@@ -57,6 +61,30 @@ class ModelPlayer(private val suite: Suite) : Player {
 
     private companion object {
         val opened = HashMap<String, Models>()
+    }
+}
+
+/** Suite `asked`: questions in relation to an anchor. */
+class AskedPlayer(suite: Suite) : Player {
+    private val rules = File(System.getProperty("gamer.rules")).readText()
+    private val engine = Engine.open(File(suite.shared.getString("bundle")), File(suite.shared.getString("album")), rules, OrtBackend, JdbcDatabase)
+    private val reader = QuestionReader(Vocabulary(CueTables.read(rules).questions))
+    private val times = suite.shared.texts("times")
+
+    override fun play(case: Case): Any? {
+        val g = case.given
+        if (g.getString("op") == "read") return json("read" to list(fields(reader.read(g.getString("text"), g.getString("language"), isTime = { it.lowercase() in times }).wanted)))
+        val answer = engine.ask(g.getString("query"), MOST, now = LocalDateTime.parse(g.getString("now")))
+        return json("ids" to list(if (answer.remarks.any { it.code == "anchor" }) answer.hits.map { it.id } else emptyList()))
+    }
+
+    private fun fields(w: Wanted): List<Any> {
+        val wanted = listOf(w.asks, w.target, w.order, w.number, w.isOccasion, w.isExhaustive)
+        return if (w.anchor.isEmpty()) wanted else wanted + listOf(w.relation, w.unit, w.anchor, w.other, w.anchorOrder, w.withAnchor, w.shift, w.side)
+    }
+
+    private companion object {
+        const val MOST = 20
     }
 }
 

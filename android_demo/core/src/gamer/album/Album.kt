@@ -222,6 +222,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun memoriesOf(source: String): List<Pair<Int, String>> =
         load { db.query("SELECT photo, text FROM memories WHERE source = ? ORDER BY photo, id", source).map { it[0].asInt() to it[1].asText() } }
 
+    /** The rows of the photos that share an event with a photo, itself among them; none without an event. */
+    fun sharingEvent(row: Int): IntArray = load {
+        val sql = "SELECT photo FROM event_photos WHERE event = (SELECT event FROM event_photos WHERE photo = ?) ORDER BY photo"
+        db.query(sql, row.toLong()).map { it[0].asInt() }.toIntArray()
+    }
+
     /** By row: whether the optional [table] names the photo; with a [name], for that alone. */
     fun detailed(table: String, name: String? = null): BooleanArray = load {
         val sql = "SELECT row FROM photos WHERE id IN (SELECT photo FROM $table WHERE ${if (name == null) "1" else "name = ?"})"

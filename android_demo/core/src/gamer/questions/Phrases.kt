@@ -4,28 +4,67 @@ import gamer.common.PyText
 
 /** What a run of words is: what it counts, an event, words that say nothing (runtime/questions/query.py, phrases.py). */
 class Phrases(private val vocabulary: Vocabulary) {
+    private val edges = vocabulary.roles("edges")
+
     /** A text without the words at its ends that say nothing of what photos show; "" if it says nothing. */
     fun content(text: String): String = Vocabulary.text(stripped(vocabulary.words(PyText.joined(text))))
 
-    private fun stripped(words: List<Word>): List<Word> {
-        val edges = vocabulary.listed("edges")
-        fun isEdge(word: Word) = word.isMark || edges.any { word.has(it) }
-        fun trimmed(run: List<Word>) = run.dropWhile(::isEdge).dropLastWhile(::isEdge)
-        val runs = arrayListOf(ArrayList<Word>())
-        for (word in words) if (word.text == ",") runs.add(ArrayList()) else runs.last().add(word)
-        var left: List<Word> = runs.filter { trimmed(it).isNotEmpty() }.flatten()
-        while (left.isNotEmpty() && (isEdge(left[0]) || saidLength(left) > 0)) left = left.drop(maxOf(saidLength(left), 1))
+    /**
+     * The words without those at the ends, and the runs between commas, that say nothing of what photos show. [keepsVerbs]: whether the
+     * verbs at the ends stay, as in "who came to tea".
+     */
+    internal fun stripped(words: List<Word>, keepsVerbs: Boolean = false): List<Word> {
+        val roles = if (keepsVerbs) edges.filter { it != "seen" && it != "generic" }.toTypedArray() else edges
+        var left = split(words) { it.text == "," }.filter { trimmed(it, *edges).isNotEmpty() }.flatten()
+        while (left.isNotEmpty()) left = left.drop(saidLength(left).let { if (it > 0) it else if (left[0].isMark || left[0].has(*roles)) 1 else break })
         for (at in 1 until left.size) {
             val size = saidLength(left.drop(at)) // "the whale that I saw"
             if (size == 0) continue
             left = left.take(if (left[at - 1].key == "that" || left[at - 1].key == "which") at - 1 else at) + left.drop(at + size)
             break
         }
-        return trimmed(left)
+        return trimmed(left, *roles)
     }
 
+    /** Whether the words say that somebody did something, or something happened. */
+    internal fun isClause(words: List<Word>): Boolean = words.firstOrNull()?.has("subject") == true || (1 until words.size).any { at ->
+        val word = words[at]
+        (word.has("verb", "aux") || word.key.endsWith("ed") && word.key.length > 4) && !words[at - 1].has("article", "definite", "preposition", "order")
+    }
+
+    /** "I saw …", "the photo of …". */
+    internal fun isMoment(words: List<Word>): Boolean {
+        val rest = if (words.firstOrNull()?.key == "when") words.drop(1) else words
+        return saidLength(rest) > 0 || rest.size > 1 && rest[0].has("definite") && rest[1].has("picture", "one")
+    }
+
+    /** Whether the words name something known: "the wedding", "we moved". */
+    internal fun isDefinite(words: List<Word>): Boolean = words.isNotEmpty() && (words[0].has("definite") || isClause(words))
+
+    /** "That", "it": what was told before. */
+    internal fun refers(words: List<Word>): Boolean = words.size == 1 && words[0].has("them")
+
+    /** "The photo after …", "a sunset after …": one of them. */
+    internal fun namesOne(words: List<Word>): Boolean = words.any { it.key in ONE || it.has("picture", "pictured") && !it.key.endsWith("s") }
+
+    /** "Photos", "the other ones". */
+    internal fun namesSeveral(words: List<Word>): Boolean =
+        words.any { it.key == "ones" || it.key == "others" || it.has("picture", "pictured") && it.key.endsWith("s") }
+
+    /** Whether all photos that fit are asked for. */
+    internal fun isPlural(head: List<Word>, request: Asking): Boolean =
+        namesSeveral(head) || request.everything || Vocabulary.indexOf(head.take(2), "all") >= 0
+
+    /** Whether photos are asked for, and the words do not only describe one. */
+    internal fun isAboutPhotos(head: List<Word>, request: Asking): Boolean =
+        request.isAsked || request.did || Vocabulary.indexOf(head, "picture", "all", "more", "one") >= 0
+
+    /** Whether something is asked for beside the anchor. */
+    internal fun asksForMore(head: List<Word>, request: Asking): Boolean =
+        isPlural(head, request) || Vocabulary.indexOf(head, "more", "order") >= 0 || trimmed(head, *edges).isNotEmpty()
+
     /** The number of words of "I saw", "we also photographed" at the beginning; 0 without them. */
-    private fun saidLength(words: List<Word>): Int {
+    internal fun saidLength(words: List<Word>): Int {
         if (words.firstOrNull()?.key !in SELF) return 0
         var at = 1
         var had = 0
@@ -61,35 +100,6 @@ class Phrases(private val vocabulary: Vocabulary) {
     }
 
     /**
-     * What "the last photo of Rex", "my 3 oldest pictures" ask for; null for other questions, of which `gamer search` reads more:
-     * those with an anchor ("the last one before the wedding"), and what is asked otherwise ("which photo is the oldest").
-     */
-    internal fun ordered(words: List<Word>): Ordered? {
-        val said = words.dropWhile { it.isMark || it.has("article", "courtesy", "definite", "filler", "modal", "request", "self") }
-            .dropLastWhile { it.isMark || it.has("courtesy", "filler") }
-        if (said.any { it.text in ASIDES }) return null
-        val at = if (said.size > 1 && said[0].number > 0 && said[1].has("order")) 1 else 0
-        var order = said.getOrNull(at)?.values?.get("order")?.toInt() ?: return null
-        var end = at + 1
-        if (said.getOrNull(end)?.has("order") == true) { // "the second last"
-            val last = said[end++].values.getValue("order").toInt()
-            if (order < 2 || last != 1 && last != -1) return null
-            order *= last
-        }
-        var number = if (at > 0) said[0].number else 0
-        val counted = said.getOrNull(end) ?: return null
-        if (at == 0 && counted.number > 0 && counted.key !in ONE) {
-            number = counted.number
-            end++
-        }
-        val noun = said.getOrNull(end) ?: return null
-        val tail = said.drop(end + 1)
-        if (!noun.has("picture", "pictured") || tail.any { word -> word.has(*RELATING) || word.key in RELATED }) return null
-        val isSeveral = (tail + noun).any { it.key == "ones" || it.key == "others" || it.has("picture", "pictured") && it.key.endsWith("s") }
-        return Ordered(order, if (number > 0) number else if (isSeveral) 0 else 1, Vocabulary.text(stripped(said.drop(end))))
-    }
-
-    /**
      * The words without what "how many cats a month", "which year did I photograph most" count by, and that (runtime/questions/grouped.py);
      * the words themselves for other questions.
      */
@@ -97,17 +107,13 @@ class Phrases(private val vocabulary: Vocabulary) {
         for (at in 1 until words.size - 1) {
             val by = unit(words[at + 1])
             val isEach = words[at].key in EACH || words[at].key == "a" && words[at - 1].has("picture", "howmany")
-            if (by.isEmpty() || !isEach || words.take(at).none { it.has("howmany") }) continue
-            val rest = words.take(at) + words.drop(at + 2)
-            return rest to Grouped(by, false, Vocabulary.text(stripped(counted(rest).ifEmpty { rest.dropWhile { it.has("howmany") } })))
+            if (by.isNotEmpty() && isEach && words.take(at).any { it.has("howmany") }) return words.take(at) + words.drop(at + 2) to Grouped(by, false)
         }
         val most = words.indices.firstOrNull { words[it].key == "most" && isOfPhotos(words.drop(it + 1)) } ?: return words to null
-        val which = if (words[0].has("where")) -1 else words.take(3).indexOfFirst { it.has("which") }
+        val which = Vocabulary.indexOf(words.take(3), "which")
         val by = if (words[0].has("where")) "place" else words.getOrNull(which + 1)?.takeIf { which >= 0 }?.let(::unit).orEmpty()
         if (most == 0 || by.isEmpty()) return words to null
-        val rest = words.take(if (words[most - 1].key == "the") most - 1 else most) + words.drop(most + 1)
-        val said = rest.drop(which + 2).filter { !it.has("aux", "self", "subject", "made", "seen") && it.key !in vocabulary.listed("having_taken") }
-        return rest to Grouped(by, true, Vocabulary.text(stripped(said)))
+        return words.take(if (words[most - 1].key == "the") most - 1 else most) + words.drop(most + 1) to Grouped(by, true)
     }
 
     /** Whether "most", before these words, is of photos: it ends the question, or a picture follows, not "beautiful". */
@@ -130,10 +136,7 @@ class Phrases(private val vocabulary: Vocabulary) {
     }
 
     private companion object {
-        const val ASIDES = ",.?!;:—–…" // marks of what is said beside the question
         val ONE = setOf("a", "an", "one")
-        val RELATING = arrayOf("after", "aux", "before", "earlier", "howmany", "later", "occasion", "order", "them", "unit", "way", "when", "where", "which", "who")
-        val RELATED = setOf("between", "during", "same", "since", "that", "until", "while")
         val SELF = setOf("i", "i'd", "i've", "we", "we'd", "we've")
         val WAS_AT = setOf("went to", "was at", "were at", "was in", "were in")
         val TO = setOf("to", "in", "at")

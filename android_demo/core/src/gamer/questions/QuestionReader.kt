@@ -7,7 +7,7 @@ import gamer.common.PyText
  * the others say. [without]: what the photos must not show. [favourites]: only photos that the person marked. [isBare]: whether it
  * says nothing else of what photos show. [pictures]: whether photos are asked for by name, not what was said. [facets]: what the
  * album knows of the photos. [counts]: whether their number is asked for. [soon]: [query] with "after the wedding" as "in the week
- * after the wedding", or "". [ordered]: what photos are asked for by their order in time, or null; [grouped]: by what their number.
+ * after the wedding", or "". [wanted]: the photos that are asked for. [grouped]: by what their number is, or null.
  */
 class Question(
     val query: String,
@@ -18,33 +18,27 @@ class Question(
     val facets: List<Facet>,
     val counts: Boolean,
     val soon: String,
-    val ordered: Ordered?,
+    val wanted: Wanted,
     val grouped: Grouped?,
 )
 
-/**
- * The number of photos by day, month, year, place or country. [isMost]: whether only that with the most of them is asked for. [target]:
- * what they show; "" for any photo.
- */
-class Grouped(val by: String, val isMost: Boolean, val target: String)
-
-/**
- * Photos by their order in time. [order]: 1 for the first, 2 for the second, -1 for the last. [number]: how many from there on, 0 for
- * as many as are shown. [target]: what they show; "" for any photo.
- */
-class Ordered(val order: Int, val number: Int, val target: String)
+/** The number of photos by day, month, year, place or country. [isMost]: whether only that with the most of them is asked for. */
+class Grouped(val by: String, val isMost: Boolean)
 
 /** Reads a query into a [Question] (runtime/questions/reader.py, excluded.py). */
 class QuestionReader(val vocabulary: Vocabulary) {
     val phrases = Phrases(vocabulary)
+    private val wanted = WantedReader(vocabulary, phrases)
 
     /**
      * [has]: whether the album has a facet ("in portrait format"); else it is words too. [isCue]: whether what is left out is a time
      * or place ("except 2024"), which the reader of cues excludes. [hasFavourites]: whether a photo of the album is marked; else "my
-     * favourite cat" is only words. [language]: see [Vocabulary.words].
+     * favourite cat" is only words. [language]: see [Vocabulary.words]. [isTime]: whether a phrase is nothing but a time or place ("2015",
+     * "Christmas"), which is no anchor; [isPlace]: nothing but a place, which may be compared with another.
      */
     fun read(
         text: String, language: String = "", hasFavourites: Boolean = true, has: (Facet) -> Boolean = { false }, isCue: (String) -> Boolean = { false },
+        isTime: (String) -> Boolean = { false }, isPlace: (String) -> Boolean = { false },
     ): Question {
         val source = PyText.joined(PyText.head(text, MAX_READ))
         val written = vocabulary.words(source, language)
@@ -58,8 +52,8 @@ class QuestionReader(val vocabulary: Vocabulary) {
         val edges = vocabulary.listed("edges")
         return Question(
             if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
-            first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said), phrases.ordered(words),
-            grouped,
+            first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said),
+            wanted.read(words, isTime, isPlace, things.isNotEmpty() || favourites || facets.isNotEmpty()), grouped,
         )
     }
 

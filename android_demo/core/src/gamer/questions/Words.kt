@@ -32,6 +32,9 @@ class Vocabulary(private val all: QuestionWords) {
     /** A list of words that the reader's rules name. */
     fun listed(name: String): Set<String> = all.lists.getValue(name)
 
+    /** A list that names roles. */
+    internal fun roles(name: String): Array<String> = listed(name).toTypedArray()
+
     /** The words and marks of a text in which every space is a single one. [language]: of what it may be in besides English, or "". */
     fun words(source: String, language: String = ""): List<Word> {
         val known = of(language)
@@ -141,4 +144,17 @@ class Vocabulary(private val all: QuestionWords) {
         /** The index of the first word with one of [roles], from [start] on; -1 if there is none. */
         fun indexOf(words: List<Word>, vararg roles: String, start: Int = 0): Int = (start until words.size).firstOrNull { words[it].has(*roles) } ?: -1
     }
+}
+
+/** [words] without those at both ends that have one of [roles], and without marks there. */
+internal fun trimmed(words: List<Word>, vararg roles: String): List<Word> {
+    fun isEdge(word: Word) = word.isMark || word.has(*roles)
+    return words.dropWhile(::isEdge).dropLastWhile(::isEdge)
+}
+
+/** The runs of words between the borders; empty runs are left out. */
+internal fun split(words: List<Word>, isBorder: (Word) -> Boolean): List<List<Word>> {
+    val runs = arrayListOf(ArrayList<Word>())
+    for (word in words) if (isBorder(word)) runs.add(ArrayList()) else runs.last().add(word)
+    return runs.filter { it.isNotEmpty() }
 }

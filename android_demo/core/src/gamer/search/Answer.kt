@@ -66,6 +66,11 @@ data class Remark(val code: String, val text: String = "", val n: Int = 0, val n
     override fun toString(): String {
         val number = if (isLacking) "none in this album" else "$n"
         return when (code) {
+            "anchor" -> "in relation to $name"
+            "anchor.absent" -> "the album does not seem to have ${PyText.repr(text)}"
+            "anchor.none" -> "no such photo in relation to $name"
+            "anchor.undated" -> "the album does not know when ${PyText.repr(text)} was"
+            "first" -> "$name came first"
             "elsewhere" -> "no photo in $name"
             "empty" -> "no photos in this album"
             "facet.alone" -> "$name alone: $number"

@@ -110,6 +110,12 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         Find(this, query, k, refinedBy, mode, now, gloss).answer()
     }
 
+    /** As [find]; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps. */
+    fun ask(query: String, k: Int = models.manifest.thresholds.k, refinedBy: String = "fast", now: LocalDateTime = LocalDateTime.now()): Answer = synchronized(this) {
+        Request.check(query, k, refinedBy, "fused")
+        Find(this, query, k, refinedBy, "fused", now, gloss = true).related()
+    }
+
     /** The times and places that a text names, by rules alone. */
     internal fun cues(text: String, now: LocalDateTime): Cues = reader.parse(text, situation(now))
 

@@ -8,8 +8,8 @@ import gamer.cues.Cues
 import gamer.cues.Explain
 import gamer.cues.PlaceCue
 import gamer.questions.Grouped
-import gamer.questions.Ordered
 import gamer.questions.Question
+import gamer.questions.Wanted
 import java.time.LocalDateTime
 import kotlin.math.abs
 
@@ -31,12 +31,34 @@ internal class Find(
     private val read = HashMap<String, Cues>()
     private val remarks = ArrayList<Remark>()
 
+    /** The photos in relation to an anchor ("the last one before the wedding"); of other questions, and where none are found, [answer]. */
+    fun related(): Answer {
+        val question = question()
+        if (question.wanted.anchor.isEmpty()) return answer()
+        val wanted = engine.questions.read(query, language, has = facets::isNamed, isTime = ::isTime, isPlace = { isTime(it) && cues(it).times.isEmpty() }).wanted
+        if (wanted.anchor.isEmpty()) return answer() // only a time ("after 2019"), which a search understands
+        val options = SearchOptions(isAdapted = false, gloss = gloss)
+        val related = Related(engine, wanted, within(question)) { text, k, within -> engine.search(text, k, now = now, options = options.copy(within = within)) }
+        val rows = related.rows()
+        if (rows.isEmpty()) {
+            remarks.clear()
+            return answer().let { it.copy(note = it.note ?: related.remark) }
+        }
+        val place = rows.take(k).withIndex().associate { (at, row) -> row to at }
+        val shown = searched(wanted.target.ifEmpty { "photos" }, place.size, options.copy(within = mask(place.keys.toList()), language = language))
+        remarks += related.remark
+        return shown.copy(
+            hits = shown.hits.sortedBy { place.getValue(it.row) }.map { it.copy(probability = 1.0) }, presence = 1.0, remarks = remarks,
+            trace = shown.trace.copy(query = query, cues = remarks.map { it.toString() }), count = if (wanted.asks == "count") Copies.firsts(album, rows).distinct().size else null,
+        )
+    }
+
     fun answer(): Answer {
         val question = question()
         val within = within(question)
-        val ordered = question.ordered
         val isCounted = question.counts || question.grouped != null
-        val target = question.grouped?.target ?: ordered?.target
+        val ordered = question.wanted.takeIf { it.isOrdered && question.grouped == null }
+        val target = question.wanted.target.takeIf { ordered != null || question.grouped != null }
         val text = if (target == null) textOf(question) else factsOf(target).ifEmpty { target }.ifEmpty { "photos" }
         val options = SearchOptions(within, isAdapted = !isCounted && ordered == null, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
         val number = minOf(2 * k + 5, Request.MAX_K) // copies make room for the photos behind them
@@ -70,8 +92,15 @@ internal class Find(
         return answer.copy(hits = hits, trace = trace, remarks = remarks, count = count, note = note)
     }
 
+    /** Whether a text names a time or a place, and nothing else. */
+    private fun isTime(text: String): Boolean {
+        val cues = cues(text)
+        val places = cues.places.filter { it.photos != 0 }
+        return cues.times.size + places.size > 0 && !cues.isNegated && cues.recurring.isEmpty() && saysNothingElse(cues, places)
+    }
+
     /** [answer] with the photos in [rows] by time, from the first or the last; null if none of them has a time. */
-    private fun inOrder(text: String, answer: Answer, ordered: Ordered, rows: List<Int>, options: SearchOptions): Answer? {
+    private fun inOrder(text: String, answer: Answer, ordered: Wanted, rows: List<Int>, options: SearchOptions): Answer? {
         val dated = rows.filter { engine.dated[it] }.sortedWith(compareBy({ album.time(it) }, { it }))
         if (dated.isEmpty()) return null
         val most = 2 * maxOf(ordered.number, abs(ordered.order), k) + 5
@@ -136,9 +165,9 @@ internal class Find(
     }
 
     /** Whether the query of [cues] is about nothing but its times and places. */
-    private fun saysNothingElse(cues: Cues): Boolean {
+    private fun saysNothingElse(cues: Cues, places: List<PlaceCue> = cues.places): Boolean {
         val letters = StringBuilder(cues.query)
-        for (span in cues.times.map { it.span } + cues.places.map { it.span }) for (at in span.start until span.end) letters.setCharAt(at, ' ')
+        for (span in cues.times.map { it.span } + places.map { it.span }) for (at in span.start until span.end) letters.setCharAt(at, ' ')
         return engine.questions.phrases.content(letters.toString()).isEmpty()
     }
 
