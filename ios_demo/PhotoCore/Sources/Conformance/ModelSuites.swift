@@ -76,6 +76,33 @@ enum ModelSuites {
         }
     }
 
+    /// Suite `asked`: questions in relation to an anchor.
+    static func asked(_ suite: Suite) throws -> Replayed {
+        let scratch = try Scratch(), rules = try CueSuite.rules(suite), reader = QuestionReader(try CueTables(rules))
+        let album = try Album(try scratch.copy(suite.path(try suite.shared.text("album"))))
+        let engine = try Engine(try models(suite), album, rules: rules), times = Set(try suite.shared.strings("times"))
+        return { one in
+            withExtendedLifetime(scratch) {}
+            if try one.given.text("op") == "read" {
+                let text = try one.given.text("text").scalars, language = try one.given.text("language")
+                return .object(["read": .array(fields(try reader.read(text, language: language, isTime: { times.contains($0.lowered().string) }).wanted))])
+            }
+            guard let now = WallClock(try one.given.text("now")) else { throw Failure.value("no day") }
+            var request = SearchRequest(try one.given.text("query"), now: now)
+            request.k = 20
+            let answer = try engine.ask(request), isRelated = answer.remarks.contains { $0.code == .anchor }
+            return .object(["ids": .strings(isRelated ? answer.hits.map(\.photo.id) : [])])
+        }
+    }
+
+    private static func fields(_ wanted: Wanted) -> [JSON] {
+        let target: [JSON] = [.string(wanted.asks), .string(wanted.target.string), .int(wanted.order), .int(wanted.number)]
+        let told = target + [.bool(wanted.isOccasion), .bool(wanted.isExhaustive)]
+        if wanted.anchor.isEmpty { return told }
+        let anchor: [JSON] = [.string(wanted.relation), .string(wanted.unit), .string(wanted.anchor.string), .string(wanted.other.string)]
+        return told + anchor + [.int(wanted.anchorOrder), .bool(wanted.withAnchor), .int(wanted.shift), .string(wanted.side)]
+    }
+
     private static func told(_ answer: Answer) -> JSON {
         let t = answer.trace
         let hits = answer.hits.map { hit -> JSON in

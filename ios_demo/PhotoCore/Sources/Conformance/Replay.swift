@@ -37,6 +37,7 @@ public enum Replay {
         case "dpe": return try ModelSuites.dpe(suite)
         case "llm": return try ModelSuites.llm(suite)
         case "search", "search_glossed", "search_found": return try ModelSuites.search(suite)
+        case "asked": return try ModelSuites.asked(suite)
         default: return nil
         }
     }

@@ -49,9 +49,8 @@ class QuestionReader(val vocabulary: Vocabulary) {
         val counted = phrases.counted(words)
         val said = if (counted.isNotEmpty()) said(counted) else if (words == written) source else said(words).ifEmpty { "photos" }
         val first = Vocabulary.indexOf(words.take(5), "picture", "one")
-        val edges = vocabulary.listed("edges")
         return Question(
-            if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
+            if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, trimmed(words, *vocabulary.roles("edges")).isEmpty(),
             first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said),
             wanted.read(words, isTime, isPlace, things.isNotEmpty() || favourites || facets.isNotEmpty()), grouped,
         )

@@ -34,7 +34,7 @@ data class Wanted(
 /** Reads what a request wants, with or without an anchor (runtime/questions/reader.py). */
 internal class WantedReader(private val vocabulary: Vocabulary, private val phrases: Phrases) {
     private val asking = AskingReader(vocabulary, phrases)
-    private val relations = Relations(vocabulary, phrases)
+    private val relations = RelationReader(vocabulary, phrases)
 
     /** [isTime], [isPlace]: whether a phrase is nothing but a time or place. [isLimited]: whether the question says which photos of its target. */
     fun read(words: List<Word>, isTime: (String) -> Boolean, isPlace: (String) -> Boolean, isLimited: Boolean): Wanted {

@@ -230,6 +230,14 @@ public final class Album: @unchecked Sendable {
         return found.map { ($0[0].integer ?? 0, $0[1].text ?? "") }
     }
 
+    /// The rows of the photos that share an event with a photo, itself among them; none without an event.
+    func sharingEvent(_ row: Int) throws -> [Int] {
+        let sql = "SELECT photo FROM event_photos WHERE event = (SELECT event FROM event_photos WHERE photo = ?) ORDER BY photo"
+        let rows = try load { try $0.rows(sql, [.integer(row)]) }.compactMap { $0[0].integer }
+        try load { _ in try Loader.within(rows, count, "event_photos") }
+        return rows
+    }
+
     /// By row: whether the optional table names the photo; with a `name`, for that alone.
     public func detailed(_ table: String, _ name: String? = nil) throws -> [Bool] {
         let named = name.map { [Value.text($0)] } ?? []

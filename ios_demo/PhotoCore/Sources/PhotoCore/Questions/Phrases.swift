@@ -1,36 +1,85 @@
 /// What a run of words is: what it counts, an event, words that say nothing (runtime/questions/query.py, phrases.py).
 public struct Phrases {
-    let vocabulary: QuestionVocabulary
+    private let vocabulary: QuestionVocabulary
+    private let edges: [String]
+
+    init(_ vocabulary: QuestionVocabulary) {
+        self.vocabulary = vocabulary
+        edges = vocabulary.roles("edges")
+    }
 
     /// A text without the words at its ends that say nothing of what photos show; "" if it says nothing.
     public func content(_ text: Text) -> Text { stripped(vocabulary.words(text.tidied())).written }
 
     private func isListed(_ word: AskedWord, _ name: String) -> Bool { vocabulary.listed(name).contains(word.key) }
 
-    private func stripped(_ words: [AskedWord]) -> [AskedWord] {
-        let edges = vocabulary.listed("edges").map(\.string)
-        func isEdge(_ word: AskedWord) -> Bool { word.isMark || edges.contains { word.values[$0] != nil } }
-        func trimmed(_ run: [AskedWord]) -> [AskedWord] {
-            guard let first = run.firstIndex(where: { !isEdge($0) }), let last = run.lastIndex(where: { !isEdge($0) }) else { return [] }
-            return Array(run[first...last])
-        }
-        var left = words.split { $0.isText(",") }.map { Array($0) }.filter { !trimmed($0).isEmpty }.flatMap { $0 }
+    /// The words without those at the ends, and the runs between commas, that say nothing of what photos show. `keepsVerbs`: whether the
+    /// verbs at the ends stay, as in "who came to tea".
+    func stripped(_ words: [AskedWord], keepsVerbs: Bool = false) -> [AskedWord] {
+        let roles = keepsVerbs ? edges.filter { $0 != "seen" && $0 != "generic" } : edges
+        var left = words.pieces { $0.isText(",") }.filter { !$0.trimmed(any: edges).isEmpty }.flatMap { $0 }
         while let word = left.first {
             let size = said(left)
-            guard isEdge(word) || size > 0 else { break }
+            guard size > 0 || word.isMark || word.has(any: roles) else { break }
             left.removeFirst(max(size, 1))
         }
         for at in left.indices.dropFirst() {
-            let size = said(Array(left[at...]))  // "the whale that I saw"
+            let size = said(left.from(at))  // "the whale that I saw"
             if size == 0 { continue }
             left.removeSubrange((left[at - 1].isAny("that", "which") ? at - 1 : at)..<(at + size))
             break
         }
-        return trimmed(left)
+        return left.trimmed(any: roles)
+    }
+
+    /// Whether the words say that somebody did something, or something happened.
+    func isClause(_ words: [AskedWord]) -> Bool {
+        if words.first?.has("subject") == true { return true }
+        return words.indices.dropFirst().contains { at in
+            let isVerb = words[at].has("verb", "aux") || words[at].key.has(suffix: "ed") && words[at].key.count > 4
+            return isVerb && !words[at - 1].has("article", "definite", "preposition", "order")
+        }
+    }
+
+    /// "I saw …", "the photo of …".
+    func isMoment(_ words: [AskedWord]) -> Bool {
+        let rest = words.first?.isAny("when") == true ? words.from(1) : words
+        return said(rest) > 0 || rest.count > 1 && rest[0].has("definite") && rest[1].has("picture", "one")
+    }
+
+    /// Whether the words name something known: "the wedding", "we moved".
+    func isDefinite(_ words: [AskedWord]) -> Bool { words.first.map { $0.has("definite") || isClause(words) } ?? false }
+
+    /// "That", "it": what was told before.
+    func refers(_ words: [AskedWord]) -> Bool { words.count == 1 && words[0].has("them") }
+
+    /// "The photo after …", "a sunset after …": one of them.
+    func namesOne(_ words: [AskedWord]) -> Bool {
+        words.contains { $0.isAny("a", "an", "one") || $0.has("picture", "pictured") && !$0.key.has(suffix: "s") }
+    }
+
+    /// "Photos", "the other ones".
+    func namesSeveral(_ words: [AskedWord]) -> Bool {
+        words.contains { $0.isAny("ones", "others") || $0.has("picture", "pictured") && $0.key.has(suffix: "s") }
+    }
+
+    /// Whether all photos that fit are asked for.
+    func isPlural(_ head: [AskedWord], _ request: Asking) -> Bool {
+        namesSeveral(head) || request.everything || head.prefix(2).contains { $0.has("all") }
+    }
+
+    /// Whether photos are asked for, and the words do not only describe one.
+    func isAboutPhotos(_ head: [AskedWord], _ request: Asking) -> Bool {
+        request.isAsked || request.did || head.index(of: "picture", "all", "more", "one") != nil
+    }
+
+    /// Whether something is asked for beside the anchor.
+    func asksForMore(_ head: [AskedWord], _ request: Asking) -> Bool {
+        isPlural(head, request) || head.index(of: "more", "order") != nil || !head.trimmed(any: edges).isEmpty
     }
 
     /// The number of words of "I saw", "we also photographed" at the beginning; 0 without them.
-    private func said(_ words: [AskedWord]) -> Int {
+    func said(_ words: [AskedWord]) -> Int {
         guard words.first?.isAny("i", "i'd", "i've", "we", "we'd", "we've") == true else { return 0 }
         var at = 1, had = 0
         while at < words.count, isListed(words[at], "said_between") || words[at].key.has(suffix: "ly") {
@@ -66,36 +115,6 @@ public struct Phrases {
         return rest.contains { $0.has("aux") || $0.isAny("came", "went", "cost", "should") } ? [] : rest
     }
 
-    /// What "the last photo of Rex", "my 3 oldest pictures" ask for; nil for other questions, of which `gamer search` reads more: those
-    /// with an anchor ("the last one before the wedding"), and what is asked otherwise ("which photo is the oldest").
-    func ordered(_ words: [AskedWord]) -> Ordered? {
-        var said = words[...]
-        while let first = said.first, first.isMark || first.has("article", "courtesy", "definite", "filler", "modal", "request", "self") { said.removeFirst() }
-        while let last = said.last, last.isMark || last.has("courtesy", "filler") { said.removeLast() }
-        if said.contains(where: { $0.text.count == 1 && ",.?!;:—–…".unicodeScalars.contains($0.text[0]) }) { return nil }
-        var number = 0
-        if said.count > 1, let first = said.first, first.number > 0, said[said.startIndex + 1].has("order") {
-            number = first.number
-            said.removeFirst()
-        }
-        guard var order = said.popFirst()?.order else { return nil }
-        if let last = said.first?.order {  // "the second last"
-            if order < 2 || abs(last) != 1 { return nil }
-            order *= last
-            said.removeFirst()
-        }
-        if number == 0, let counted = said.first, counted.number > 0, !counted.isAny("a", "an", "one") {
-            number = counted.number
-            said.removeFirst()
-        }
-        let relating = ["after", "aux", "before", "earlier", "howmany", "later", "occasion", "order", "them", "unit", "way", "when", "where", "which", "who"]
-        guard let noun = said.first, noun.has("picture", "pictured") else { return nil }
-        for word in said.dropFirst() where relating.contains(where: { word.values[$0] != nil }) { return nil }
-        for word in said.dropFirst() where word.isAny("between", "during", "same", "since", "that", "until", "while") { return nil }
-        let isSeveral = said.contains { $0.isAny("ones", "others") || $0.has("picture", "pictured") && $0.key.has(suffix: "s") }
-        return Ordered(order: order, number: number > 0 ? number : isSeveral ? 0 : 1, target: stripped(Array(said)).written)
-    }
-
     private static let units: [String: String] = ["day": "day", "month": "month", "year": "year", "city": "place", "place": "place", "country": "country"]
 
     /// The words without what "how many cats a month", "which year did I photograph most" count by, and that
@@ -104,17 +123,13 @@ public struct Phrases {
         for at in words.indices.dropFirst().dropLast() {
             let isEach = words[at].isAny("each", "every", "per") || words[at].isAny("a") && words[at - 1].has("picture", "howmany")
             guard isEach, let by = Phrases.unit(words[at + 1]), words[..<at].contains(where: { $0.has("howmany") }) else { continue }
-            let rest = Array(words[..<at] + words[(at + 2)...]), counted = counted(rest)
-            let said = counted.isEmpty ? Array(rest.drop { $0.has("howmany") }) : counted
-            return (rest, Grouped(by: by, isMost: false, target: stripped(said).written))
+            return (Array(words[..<at]) + words.from(at + 2), Grouped(by: by, isMost: false))
         }
         guard let most = words.indices.first(where: { words[$0].isAny("most") && isOfPhotos(words[($0 + 1)...]) }), most > 0 else { return (words, nil) }
-        let isWhere = words[0].has("where"), which = isWhere ? -1 : words.prefix(3).firstIndex { $0.has("which") } ?? words.count
+        let which = words.prefix(3).firstIndex { $0.has("which") } ?? words.count
         let unit = which + 1 < words.count ? Phrases.unit(words[which + 1]) : nil
-        guard let by = isWhere ? "place" : unit else { return (words, nil) }
-        let rest = Array(words[..<(words[most - 1].isAny("the") ? most - 1 : most)] + words[(most + 1)...])
-        let said = rest.dropFirst(which + 2).filter { !$0.has("aux", "self", "subject", "made", "seen") && !isListed($0, "having_taken") }
-        return (rest, Grouped(by: by, isMost: true, target: stripped(Array(said)).written))
+        guard let by = words[0].has("where") ? "place" : unit else { return (words, nil) }
+        return (Array(words[..<(words[most - 1].isAny("the") ? most - 1 : most)]) + words.from(most + 1), Grouped(by: by, isMost: true))
     }
 
     /// Whether "most", before these words, is of photos: it ends the question, or a picture follows, not "beautiful".
@@ -138,9 +153,4 @@ public struct Phrases {
     }
 
     private static func isStop(_ word: AskedWord) -> Bool { word.isText("?") || word.isText("!") || word.isText(".") }
-}
-
-extension AskedWord {
-    /// 1 for "first", -1 for "last"; nil for a word of no order.
-    fileprivate var order: Int? { values["order"].flatMap { Int($0.string) } }
 }

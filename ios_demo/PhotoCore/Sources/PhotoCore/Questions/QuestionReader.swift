@@ -2,7 +2,7 @@
 /// the others say. `without`: what the photos must not show. `favourites`: only photos that the person marked. `isBare`: whether it
 /// says nothing else of what photos show. `pictures`: whether photos are asked for by name, not what was said. `facets`: what the
 /// album knows of the photos. `counts`: whether their number is asked for. `soon`: `query` with "after the wedding" as "in the week
-/// after the wedding", or "". `ordered`: what photos are asked for by their order in time, or nil; `grouped`: by what their number.
+/// after the wedding", or "". `wanted`: the photos that are asked for. `grouped`: by what their number is, or nil.
 public struct Question {
     public let query: Text
     public let without: [Text]
@@ -12,24 +12,14 @@ public struct Question {
     public let facets: [Facet]
     public let counts: Bool
     public let soon: Text
-    public let ordered: Ordered?
+    public let wanted: Wanted
     public let grouped: Grouped?
 }
 
-/// The number of photos by day, month, year, place or country. `isMost`: whether only that with the most of them is asked for. `target`:
-/// what they show; empty for any photo.
+/// The number of photos by day, month, year, place or country. `isMost`: whether only that with the most of them is asked for.
 public struct Grouped {
     public let by: String
     public let isMost: Bool
-    public let target: Text
-}
-
-/// Photos by their order in time. `order`: 1 for the first, 2 for the second, -1 for the last. `number`: how many from there on, 0 for
-/// as many as are shown. `target`: what they show; empty for any photo.
-public struct Ordered {
-    public let order: Int
-    public let number: Int
-    public let target: Text
 }
 
 /// Reads a query into a `Question` (runtime/questions/reader.py, excluded.py).
@@ -38,17 +28,21 @@ public final class QuestionReader {
     private static let mostWords = 4  // of a thing that is left out
     private let vocabulary: QuestionVocabulary
     public let phrases: Phrases
+    private let wanted: WantedReader
 
     public init(_ tables: CueTables) {
         vocabulary = QuestionVocabulary(tables.questions)
-        phrases = Phrases(vocabulary: vocabulary)
+        phrases = Phrases(vocabulary)
+        wanted = WantedReader(vocabulary, phrases)
     }
 
     /// `has`: whether the album has a facet ("in portrait format"); else it is words too. `isCue`: whether what is left out is a time or
     /// place ("except 2024"), which the reader of cues excludes. `hasFavourites`: whether a photo of the album is marked; else "my
-    /// favourite cat" is only words. `language`: see `QuestionVocabulary.words`.
+    /// favourite cat" is only words. `language`: see `QuestionVocabulary.words`. `isTime`: whether a phrase is nothing but a time or place
+    /// ("2015", "Christmas"), which is no anchor; `isPlace`: nothing but a place, which may be compared with another.
     public func read(
-        _ text: Text, language: String = "", hasFavourites: Bool = true, has: (Facet) throws -> Bool = { _ in false }, isCue: (Text) throws -> Bool = { _ in false }
+        _ text: Text, language: String = "", hasFavourites: Bool = true, has: (Facet) throws -> Bool = { _ in false }, isCue: (Text) throws -> Bool = { _ in false },
+        isTime: (Text) throws -> Bool = { _ in false }, isPlace: (Text) throws -> Bool = { _ in false }
     ) throws -> Question {
         let source = text.slice(0, QuestionReader.mostRead).tidied(), written = vocabulary.words(source, language)
         let (rest, things) = try leaveOut(written, isCue), (unmarked, favourites) = hasFavourites ? takeFavourites(rest) : (rest, false)
@@ -57,12 +51,14 @@ public final class QuestionReader {
         let counted = phrases.counted(words)
         var query = !counted.isEmpty ? said(counted) : words == written ? source : said(words)
         if query.isEmpty && counted.isEmpty && words != written { query = "photos".scalars }
-        let first = Array(words.prefix(5)).index(of: "picture", "one"), edges = vocabulary.listed("edges").map(\.string)
+        let first = Array(words.prefix(5)).index(of: "picture", "one"), edges = vocabulary.roles("edges")
+        let isLimited = !things.isEmpty || favourites || !facets.isEmpty
         return Question(
             query: text.count > QuestionReader.mostRead ? text : query, without: things, favourites: favourites,
-            isBare: words.allSatisfy { word in word.isMark || edges.contains { word.values[$0] != nil } },
+            isBare: words.trimmed(any: edges).isEmpty,
             pictures: first.map { !words[..<$0].contains(where: \.isMark) } ?? false, facets: facets, counts: !counted.isEmpty,
-            soon: phrases.soon(counted.isEmpty ? words : counted, said), ordered: phrases.ordered(words), grouped: grouped)
+            soon: phrases.soon(counted.isEmpty ? words : counted, said),
+            wanted: try wanted.read(words, isTime, isPlace, isLimited: isLimited), grouped: grouped)
     }
 
     /// The fact, such as "date", if a phrase names nothing but it, "" otherwise: "without a date".

@@ -41,6 +41,11 @@ struct AskedWord: Equatable {
     func isAny(_ keys: String...) -> Bool { keys.contains { key.elementsEqual($0.unicodeScalars) } }
 
     func isText(_ mark: Unicode.Scalar) -> Bool { text == [mark] }
+
+    func has(any roles: [String]) -> Bool { roles.contains { values[$0] != nil } }
+
+    /// Whether it is one of `marks`.
+    func isOne(of marks: String) -> Bool { text.count == 1 && marks.unicodeScalars.contains(text[0]) }
 }
 
 extension Array where Element == AskedWord {
@@ -48,13 +53,27 @@ extension Array where Element == AskedWord {
     var written: Text {
         var out = Text(), end = 0
         for word in self {
-            let isClosing = word.text.count == 1 && ",.;:?!)".unicodeScalars.contains(word.text[0])
-            if !out.isEmpty, word.span.lowerBound != end, !isClosing { out.append(" ") }
+            if !out.isEmpty, word.span.lowerBound != end, !word.isOne(of: ",.;:?!)") { out.append(" ") }
             out += word.text
             end = word.span.upperBound
         }
         return out.stripped { " ,;:.-".unicodeScalars.contains($0) }
     }
+
+    /// The words from an index on; none behind the last.
+    func from(_ start: Int) -> [AskedWord] { Array(dropFirst(start)) }
+
+    /// The words without those at both ends that have one of `roles`, and without marks there.
+    func trimmed(any roles: [String]) -> [AskedWord] {
+        func isEdge(_ word: AskedWord) -> Bool { word.isMark || word.has(any: roles) }
+        guard let first = firstIndex(where: { !isEdge($0) }), let last = lastIndex(where: { !isEdge($0) }) else { return [] }
+        return Array(self[first...last])
+    }
+
+    func trimmed(_ roles: String...) -> [AskedWord] { trimmed(any: roles) }
+
+    /// The runs of words between the borders; empty runs are left out.
+    func pieces(_ isBorder: (AskedWord) -> Bool) -> [[AskedWord]] { split(whereSeparator: isBorder).map { Array($0) } }
 
     /// The index of the first word with one of `roles`, from `start` on; nil if there is none.
     func index(of roles: String..., from start: Int = 0) -> Int? {
@@ -80,6 +99,9 @@ final class QuestionVocabulary {
 
     /// A list of words that the reader's rules name.
     func listed(_ name: String) -> Set<Text> { all.lists[name] ?? [] }
+
+    /// A list that names roles.
+    func roles(_ name: String) -> [String] { listed(name).map(\.string) }
 
     /// The words and marks of a text in which every space is a single one. `language`: of what it may be in besides English, or "".
     func words(_ source: Text, _ language: String = "") -> [AskedWord] {

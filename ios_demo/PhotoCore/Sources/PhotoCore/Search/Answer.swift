@@ -50,7 +50,8 @@ public struct Trace: Sendable {
 /// `searched` searches. `name`: of the album or the gazetteer.
 public struct Remark: Sendable, Equatable {
     public enum Code: String, Sendable {
-        case elsewhere, empty, favourites, line, none, searched, spelt, unpictured, without
+        case anchor, elsewhere, empty, favourites, first, line, none, searched, spelt, unpictured, without
+        case absentAnchor = "anchor.absent", noRelated = "anchor.none", undatedAnchor = "anchor.undated"
         case unpicturedForeign = "unpictured.foreign"
         case alone = "facet.alone", together = "facet.together"
         case camera = "facet.camera", fact = "facet.fact", medium = "facet.medium", orientation = "facet.orientation"
@@ -71,6 +72,11 @@ public struct Remark: Sendable, Equatable {
     public var line: String {
         let number = isLacking ? "none in this album" : "\(n)"
         switch code {
+        case .anchor: return "in relation to \(name)"
+        case .absentAnchor: return "the album does not seem to have \(text.quoted)"
+        case .noRelated: return "no such photo in relation to \(name)"
+        case .undatedAnchor: return "the album does not know when \(text.quoted) was"
+        case .first: return "\(name) came first"
         case .elsewhere: return "no photo in \(name)"
         case .empty: return "no photos in this album"
         case .alone: return "\(name) alone: \(number)"

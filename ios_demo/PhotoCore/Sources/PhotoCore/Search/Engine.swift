@@ -166,6 +166,13 @@ public final class Engine {
         return try find.answer()
     }
 
+    /// As `find`; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps.
+    public func ask(_ request: SearchRequest) throws -> Answer {
+        try request.check(k: request.k ?? models.manifest.thresholds.k)
+        var find = try Find(self, request)
+        return try find.related()
+    }
+
     /// Opens what a search needs, once, so that no layer's time includes opening a file.
     private func warm(_ refinedBy: String) throws {
         if refinedBy == "llm" { _ = try models.languageModel() }

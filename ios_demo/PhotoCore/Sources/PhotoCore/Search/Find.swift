@@ -25,12 +25,46 @@ struct Find {
         facets = FacetRows(engine)
     }
 
+    /// The photos in relation to an anchor ("the last one before the wedding"); of other questions, and where none are found, `answer`.
+    mutating func related() throws -> Answer {
+        let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
+        if question.wanted.anchor.isEmpty { return try answer() }
+        let isPlace = { (text: Text) in try isTime(text) && cues(text).times.isEmpty }
+        let read = try engine.questions.read(query, language: language, has: facets.isNamed, isTime: isTime, isPlace: isPlace)
+        if read.wanted.anchor.isEmpty { return try answer() }  // only a time ("after 2019"), which a search understands
+        var asked = request
+        (asked.isAdapted, asked.refinedBy) = (false, "fast")
+        let (engine, plain) = (engine, asked)
+        var related = try Related(engine, read.wanted, try within(question)) { text, k, within in
+            var asked = plain
+            (asked.query, asked.k, asked.within) = (text.string, k, within)
+            return try engine.search(asked)
+        }
+        let rows = try related.rows()
+        if rows.isEmpty {
+            remarks = []
+            var out = try answer()
+            out.note = out.note ?? related.remark
+            return out
+        }
+        let place = Dictionary(uniqueKeysWithValues: rows.prefix(k).enumerated().map { ($1, $0) })
+        (asked.within, asked.language, asked.refinedBy) = (Find.mask(Array(place.keys), album.count), language, request.refinedBy)
+        var out = try searched(read.wanted.target.isEmpty ? "photos".scalars : read.wanted.target, place.count, asked)
+        out.hits.sort { place[$0.row]! < place[$1.row]! }
+        for at in out.hits.indices { out.hits[at].probability = 1 }
+        remarks.append(related.remark)
+        (out.presence, out.remarks, out.trace.query, out.trace.cues) = (1, remarks, request.query, remarks.map(\.line))
+        if read.wanted.asks == "count" { out.number = Words.unique(try Copies.firsts(album, rows)).count }
+        return out
+    }
+
     mutating func answer() throws -> Answer {
         let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
         var asked = request
         asked.within = try within(question)
-        let ordered = question.ordered, isCounted = question.counts || question.grouped != nil
-        let target = question.grouped?.target ?? ordered?.target
+        let isCounted = question.counts || question.grouped != nil
+        let ordered = question.wanted.isOrdered && question.grouped == nil ? question.wanted : nil
+        let target = ordered != nil || question.grouped != nil ? question.wanted.target : nil
         let text = try target.map(self.text(ofTarget:)) ?? self.text(of: question)
         (asked.isAdapted, asked.language) = (!isCounted && ordered == nil, Refine.saysNothing(text) ? "" : language)
         let number = min(2 * k + 5, Find.mostHits)  // copies make room for the photos behind them
@@ -64,7 +98,7 @@ struct Find {
     }
 
     /// The answer with the photos in `rows` by time, from the first or the last; nil if none of them has a time.
-    private func inOrder(_ text: Text, _ answer: Answer, _ ordered: Ordered, _ rows: [Int], _ asked: SearchRequest, _ k: Int) throws -> Answer? {
+    private func inOrder(_ text: Text, _ answer: Answer, _ ordered: Wanted, _ rows: [Int], _ asked: SearchRequest, _ k: Int) throws -> Answer? {
         let times = try album.times(), dated = rows.filter { times[$0] != .min }.sorted { (times[$0], $0) < (times[$1], $1) }
         if dated.isEmpty { return nil }
         let most = (ordered.order < 0 ? dated.reversed() : dated).prefix(2 * max(ordered.number, abs(ordered.order), k) + 5)
@@ -154,10 +188,17 @@ struct Find {
         return isKnown && saysNothingElse(named) ? dated : []
     }
 
+    /// Whether a text names a time or a place, and nothing else.
+    private func isTime(_ text: Text) throws -> Bool {
+        let cues = try cues(text), places = cues.places.filter { $0.photos != 0 }
+        if cues.times.isEmpty && places.isEmpty || cues.hasNegated || !cues.recurring.isEmpty { return false }
+        return saysNothingElse(cues, places)
+    }
+
     /// Whether the query of `cues` is about nothing but its times and places.
-    private func saysNothingElse(_ cues: Cues) -> Bool {
+    private func saysNothingElse(_ cues: Cues, _ places: [PlaceCue]? = nil) -> Bool {
         var letters = cues.query
-        for span in cues.times.map(\.span) + cues.places.map(\.span) { for at in span { letters[at] = " " } }
+        for span in cues.times.map(\.span) + (places ?? cues.places).map(\.span) { for at in span { letters[at] = " " } }
         return engine.questions.phrases.content(letters).isEmpty
     }
 

@@ -13,7 +13,7 @@ internal data class Split(
  * Tells the words of what is asked for from those of its anchor: before, after, between, the same day. A wrong reading is worse than
  * none: a plain search still finds the photo. Where words only sound like an order ("cat chasing after a ball"), there is none.
  */
-internal class Relations(vocabulary: Vocabulary, private val phrases: Phrases) {
+internal class RelationReader(vocabulary: Vocabulary, private val phrases: Phrases) {
     private val edges = vocabulary.roles("edges")
 
     /** Null for a request without an anchor; a time is none, and a place only one that is compared. */
