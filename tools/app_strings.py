@@ -50,11 +50,12 @@ def ios_texts() -> set[str]:
 
 
 def android_key(name: str) -> str:
-    """The catalogue's key of an Android name: `say_found` is `app.say.found`; `remark_…` and `person_…` are
-    the page's.
+    """The catalogue's key of an Android name: `say_found` is `app.say.found`; `person_…` and most of
+    `remark_…` are the page's.
     """
     if name.startswith("remark_"):
-        return name.replace("_", ".")
+        key = name.replace("_", ".")
+        return key if key in catalogue("en") else f"app.{key}"
     if name.startswith("person_"):
         return re.sub("^person_", "people.", name)
     return _OF_PAGE.get(name) or "app." + re.sub("^say_", "say.", name)

@@ -149,6 +149,11 @@ struct RemarkView: View {
 
     var body: some View {
         switch remark.code {
+        case .anchor: Text("in relation to \(remark.name)")
+        case .absentAnchor: Text("The album does not seem to have “\(remark.text.string)”")
+        case .noRelated: Text("No such photo in relation to \(remark.name)")
+        case .undatedAnchor: Text("The album does not know when “\(remark.text.string)” was")
+        case .first: Text("\(remark.name) came first")
         case .elsewhere: Text("no photo in \(remark.name)")
         case .empty: Text("No photos in this album")
         case .favourites: Text("favourites only: \(photos)")

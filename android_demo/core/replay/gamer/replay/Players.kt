@@ -96,7 +96,8 @@ object Players {
             val excluded = if (g.has("excluded")) g.texts("excluded") else emptyList()
             val read = reader.read(
                 g.getString("text"), g.optString("language"), g.optBoolean("marked", true), { g.has("has") && "${it.kind}:${it.value}" in g.texts("has") },
-            ) { it in excluded }
+                isCue = { it in excluded },
+            )
             json(
                 "query" to read.query, "without" to list(read.without), "favourites" to read.favourites, "bare" to read.isBare, "pictures" to read.pictures,
                 "facts" to list(read.without.map(reader::factOf)), "facets" to list(read.facets.map { "${it.kind}:${it.value}" }), "counts" to read.counts,

@@ -32,7 +32,7 @@ public final class WarmEngine: @unchecked Sendable {
         watch = AlbumWatch(album)
     }
 
-    /// As `Engine.find`; refined by rules where there is no language model for the backend. Raises what opening the
+    /// As `Engine.ask`; refined by rules where there is no language model for the backend. Raises what opening the
     /// bundle or the album raises, and what the search does.
     public func search(_ request: SearchRequest, _ backend: ModelBackend) throws -> Answer {
         try lock.withLock {
@@ -42,7 +42,7 @@ public final class WarmEngine: @unchecked Sendable {
             let engine = try engine.get(watch.version().map { "\(stamp) \($0)" }) { try Engine(models, try Album(album), rules: rules) }
             var asked = request
             if request.refinedBy == "llm", !models.manifest.hasLanguage || backend.target != "onnx" { asked.refinedBy = "fast" }
-            return try engine.find(asked)
+            return try engine.ask(asked)
         }
     }
 

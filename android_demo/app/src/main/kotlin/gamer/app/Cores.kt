@@ -100,7 +100,7 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
     fun search(query: String, rewords: Boolean): Found {
         val engine = warm.get()
         val isReworded = rewords && engine.models.run { manifest.hasLanguage && target == OrtBackend.target }
-        val answer = engine.find(query, SHOWN, if (isReworded) "llm" else "fast")
+        val answer = engine.ask(query, SHOWN, if (isReworded) "llm" else "fast")
         val count = answer.count.takeUnless { answer.isDoubtful && answer.note != null } // the note says more
         return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), count ?: answer.hits.size, trace(answer))
     }
