@@ -1,7 +1,9 @@
-"""Suite `asked`: questions in relation to an anchor, as they are read, and the photos to which they lead."""
+"""Suite `asked`: questions in relation to an anchor, as they are read, and the photos to which they lead, and what these
+tell."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -19,6 +21,7 @@ from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
 from tools.conformance.fixture import Answers, Case, Given, Suite
 
+_DATE = re.compile(r"\d{1,2} [A-Z][a-z]+ \d{4}")
 NOW = "2026-11-21T00:00:00"
 MOST = 20  # photos of an answer
 TIMES = ("2015", "in 2015", "christmas", "after christmas", "last summer", "may", "before may", "yesterday")
@@ -67,6 +70,24 @@ FOUND = (
     "photos after 2025",
     "the picture of the cat",
 )
+# For a time, a place or a person.
+TOLD = (
+    "when did I see the coffee",
+    "what time was the rocket launch",
+    "when did I last photograph a flower",
+    "when did I last take a photo",
+    "where did I take the rocket photo",
+    "where was the coffee",
+    "where was I before the rocket launch",
+    "when was the photo before the rocket launch taken",
+    "when was I in Rome",
+    "where was I in 2026",
+    "when was I last in Orlando",
+    "when did I meet Zoltan",
+    "who was at the rocket launch",
+    "when did I see the giraffe",
+    "wann war der Raketenstart",
+)
 
 
 def suite(bundle: Path, album: Path, stage: Path) -> Suite:
@@ -77,6 +98,7 @@ def suite(bundle: Path, album: Path, stage: Path) -> Suite:
     texts = [(text, "") for text in dict.fromkeys(_of_tests())] + list(FOREIGN)
     read = [Case(f"read-{n}", {"op": "read", "text": t, "language": code}) for n, (t, code) in enumerate(texts)]
     found = [Case(f"found-{n}", {"op": "found", "query": query, "now": NOW}) for n, query in enumerate(FOUND)]
+    found += [Case(f"told-{n}", {"op": "told", "query": query, "now": NOW}) for n, query in enumerate(TOLD)]
     shared = {"bundle": str(bundle), "album": str(split), "times": list(TIMES)}
     return Suite("asked", (*read, *found), shared)
 
@@ -95,6 +117,7 @@ def asked(shared: Given, folder: Path, stack: ExitStack) -> Answers:
     return {
         "read": lambda given: _read(given["text"], given["language"], shared["times"]),
         "found": lambda given: _found(engine, given),
+        "told": lambda given: _told(engine, given),
     }
 
 
@@ -109,6 +132,17 @@ def _fields(question: Question) -> Iterator[object]:
     if question.anchor:
         yield from (question.relation, question.unit, question.anchor, question.other)
         yield from (question.anchor_order, question.with_anchor, question.shift, question.side)
+
+
+def _told(engine: Engine, given: Given) -> Given:
+    """What the photos tell, with the dates as the apps say them."""
+    now = datetime.fromisoformat(given["now"])
+    toolbox = Toolbox(engine, now)
+    mind = RulesMind(toolbox, SpanReader(engine, now))
+    answer = loop.run(mind, toolbox, given["query"], "sentence").answer
+    said = _DATE.sub(lambda date: datetime.strptime(date[0], "%d %B %Y").date().isoformat(), answer.sentence)
+    days = re.sub(r"Photos of \d+ days, from (.*) to (.*)", r"\1 … \2", said).replace(" at ", " ")
+    return {"told": days if answer.found else ""}
 
 
 def _found(engine: Engine, given: Given) -> Given:

@@ -75,6 +75,7 @@ class AskedPlayer(suite: Suite) : Player {
         val g = case.given
         if (g.getString("op") == "read") return json("read" to list(fields(reader.read(g.getString("text"), g.getString("language"), isTime = { it.lowercase() in times }).wanted)))
         val answer = engine.ask(g.getString("query"), MOST, now = LocalDateTime.parse(g.getString("now")))
+        if (g.getString("op") == "told") return json("told" to answer.note?.takeIf { it.code == "line" }?.text.orEmpty())
         return json("ids" to list(if (answer.remarks.any { it.code == "anchor" }) answer.hits.map { it.id } else emptyList()))
     }
 

@@ -61,7 +61,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private val isSouthern: Boolean
     private val home: Cube? by lazy { Home.learn(latitudes, longitudes, times) }
     private val conversations: Conversations by lazy { Conversations(times, album.conversations) }
-    private val names: List<String> by lazy { album.entityNames(NAMES) }
+    internal val names: List<String> by lazy { album.entityNames(NAMES) }
     private val glosses: Reader? by lazy { Bundled.reader(models, reader::languageOf) }
     internal val questions: QuestionReader by lazy { QuestionReader(Vocabulary(rules.questions)) }
     private val nameWords: Names by lazy { Names(album.listedEntities()) }
@@ -110,10 +110,13 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         Find(this, query, k, refinedBy, mode, now, gloss).answer()
     }
 
-    /** As [find]; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps. */
+    /**
+     * As [find]; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps,
+     * and one for a time, a place or a person ("when did I last see Rex") with what the photos tell as its note.
+     */
     fun ask(query: String, k: Int = models.manifest.thresholds.k, refinedBy: String = "fast", now: LocalDateTime = LocalDateTime.now()): Answer = synchronized(this) {
         Request.check(query, k, refinedBy, "fused")
-        Find(this, query, k, refinedBy, "fused", now, gloss = true).related()
+        Ask(this, Find(this, query, k, refinedBy, "fused", now, gloss = true)).answer()
     }
 
     /** The times and places that a text names, by rules alone. */

@@ -16,7 +16,7 @@ import kotlin.math.abs
 /** A search as a person means it: around one search, what resemblance cannot say (runtime/search/wishes_met.py). */
 internal class Find(
     private val engine: Engine,
-    private val query: String,
+    val query: String,
     private val k: Int,
     private val refinedBy: String,
     private val mode: String,
@@ -29,27 +29,32 @@ internal class Find(
     private val favourites by lazy { mask(album.memoriesOf(Memory.FAVOURITE.source).filter { it.second == Memory.FAVOURITE.text }.map { it.first }) }
     private val excluded by lazy { cues(query).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
     private val read = HashMap<String, Cues>()
-    private val remarks = ArrayList<Remark>()
+    val remarks = ArrayList<Remark>()
 
-    /** The photos in relation to an anchor ("the last one before the wedding"); of other questions, and where none are found, [answer]. */
-    fun related(): Answer {
-        val question = question()
-        if (question.wanted.anchor.isEmpty()) return answer()
-        val wanted = engine.questions.read(query, language, has = facets::isNamed, isTime = ::isTime, isPlace = { isTime(it) && cues(it).times.isEmpty() }).wanted
-        if (wanted.anchor.isEmpty()) return answer() // only a time ("after 2019"), which a search understands
-        val options = SearchOptions(isAdapted = false, gloss = gloss)
-        val related = Related(engine, wanted, within(question)) { text, k, within -> engine.search(text, k, now = now, options = options.copy(within = within)) }
-        val rows = related.rows()
-        if (rows.isEmpty()) {
-            remarks.clear()
-            return answer().let { it.copy(note = it.note ?: related.remark) }
-        }
+    /** What the query wants, without an anchor that is only a time ("after 2019"), which a search understands. */
+    fun wanted(question: Question): Wanted {
+        if (question.wanted.anchor.isEmpty()) return question.wanted
+        return engine.questions.read(query, language, has = facets::isNamed, isTime = ::isTime, isPlace = { isTime(it) && cues(it).times.isEmpty() }).wanted
+    }
+
+    /** Whether the album knows whom the query names ([Told.isHeard]). */
+    fun isHeard(): Boolean = Told.isHeard(engine, query, language, cues(query))
+
+    /** A search for a part of the query, as a set is searched for. */
+    fun part(text: String, k: Int, within: BooleanArray?): Answer =
+        engine.search(text, k, now = now, options = SearchOptions(within, isAdapted = false, gloss = gloss))
+
+    /** The photos of a time, or of a place that the album has, by row; none for what says more. */
+    fun rowsOf(target: String): IntArray = factsOf(target).let { if (it.isEmpty()) IntArray(0) else album.inCubes(cues(it).cubes).inside }
+
+    /** The first [k] of the photos in [rows], in their order. */
+    fun shown(wanted: Wanted, rows: List<Int>, remarks: List<Remark>, note: Remark?): Answer {
         val place = rows.take(k).withIndex().associate { (at, row) -> row to at }
-        val shown = searched(wanted.target.ifEmpty { "photos" }, place.size, options.copy(within = mask(place.keys.toList()), language = language))
-        remarks += related.remark
-        return shown.copy(
-            hits = shown.hits.sortedBy { place.getValue(it.row) }.map { it.copy(probability = 1.0) }, presence = 1.0, remarks = remarks,
-            trace = shown.trace.copy(query = query, cues = remarks.map { it.toString() }), count = if (wanted.asks == "count") Copies.firsts(album, rows).distinct().size else null,
+        val options = SearchOptions(mask(place.keys.toList()), isAdapted = false, gloss = gloss, language = language)
+        val found = searched(wanted.target.ifEmpty { "photos" }, place.size, options)
+        return found.copy(
+            hits = found.hits.sortedBy { place.getValue(it.row) }.map { it.copy(probability = 1.0) }, presence = 1.0, remarks = remarks, note = note,
+            trace = found.trace.copy(query = query, cues = remarks.map { it.toString() }), count = if (wanted.asks == "count") Copies.firsts(album, rows).distinct().size else null,
         )
     }
 
@@ -251,7 +256,7 @@ internal class Find(
     }
 
     /** Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite. */
-    private fun question(): Question {
+    fun question(): Question {
         val asked = engine.questions.read(query, language, has = facets::isNamed, isCue = ::isExcluded)
         if (!asked.favourites || favourites.any { it } || asked.isBare && album.words("favourite").bm25().all { it == 0f }) return asked
         return engine.questions.read(query, language, hasFavourites = false, has = facets::isNamed, isCue = ::isExcluded)
@@ -263,7 +268,7 @@ internal class Find(
     private fun searched(text: String, k: Int, options: SearchOptions): Answer = engine.search(text, k, refinedBy, mode, now, options)
 
     /** The photos that may be shown; null: all. */
-    private fun within(question: Question): BooleanArray? {
+    fun within(question: Question): BooleanArray? {
         var allowed = BooleanArray(album.size) { true }
         fun narrow(by: (Int) -> Boolean) {
             allowed = BooleanArray(allowed.size) { allowed[it] && by(it) }

@@ -9,7 +9,7 @@ import kotlin.math.abs
 
 /**
  * The photos that a question wants in relation to an anchor: before it, after it, between two, of the same day; of two anchors that are
- * compared the photos, the earlier one first (runtime/agent/rules.py). [search]: for so many photos, among those of a mask. [allowed]:
+ * compared the photos, the earlier one first; without an anchor those of the target, in order (runtime/agent/rules.py). [search]: for so many photos, among those of a mask. [allowed]:
  * the photos that may be shown; null: all.
  */
 internal class Related(
@@ -30,15 +30,21 @@ internal class Related(
     /** In the order in which they are shown. */
     fun rows(): List<Int> {
         val rows = when (asked.relation) {
-            "" -> earlier()
+            "" -> if (asked.anchor.isEmpty()) plain() else earlier()
             "same" -> same()
             "between" -> between()
             else -> around()
         }
-        if (rows == null) return emptyList()
+        if (rows == null || asked.anchor.isEmpty()) return rows.orEmpty()
         val code = if (rows.isEmpty()) "anchor.none" else if (asked.relation.isEmpty()) "first" else "anchor"
         remark = Remark(code, name = if (code == "first") anchors.first() else anchors.joinToString(" … "))
         return rows
+    }
+
+    /** All photos of the target, in order; null where the album does not seem to have it. */
+    private fun plain(): List<Int>? {
+        if (asked.target.isEmpty()) return ordered(order)
+        return every(asked.target, null).let { (found, isPresent) -> if (isPresent) ordered(found) else null }
     }
 
     /** Which of two things was first. */
@@ -127,7 +133,7 @@ internal class Related(
     private fun isPresent(answer: Answer): Boolean = Membership.presence(answer, engine.ranking, album.size) >= Membership.PRESENT
 
     /** The first, last or n-th of what was found, or all of it; of an occasion all of that one day. */
-    private fun ordered(found: List<Int>, order: Int = asked.order): List<Int> {
+    fun ordered(found: List<Int>, order: Int = asked.order): List<Int> {
         val rows = found.filter { allowed?.get(it) != false }
         if (order == 0 && asked.number == 0) return rows
         val left = byTime(rows, order < 0).filter { engine.dated[it] }.drop(maxOf(abs(order), 1) - 1)
@@ -182,7 +188,7 @@ internal class Related(
     private fun sorted(mask: BooleanArray): List<Int> = byTime(mask.indices.filter { mask[it] })
 
     /** In order of time; undated photos come last. */
-    private fun byTime(rows: List<Int>, newestFirst: Boolean = false): List<Int> =
+    fun byTime(rows: List<Int>, newestFirst: Boolean = false): List<Int> =
         rows.sortedBy { if (place[it] < 0) album.size else if (newestFirst) -place[it] else place[it] }
 
     private fun not(mask: BooleanArray): BooleanArray = BooleanArray(mask.size) { !mask[it] }
