@@ -90,7 +90,9 @@ enum ModelSuites {
             guard let now = WallClock(try one.given.text("now")) else { throw Failure.value("no day") }
             var request = SearchRequest(try one.given.text("query"), now: now)
             request.k = 20
-            let answer = try engine.ask(request), isRelated = answer.remarks.contains { $0.code == .anchor }
+            let answer = try engine.ask(request)
+            if try one.given.text("op") == "told" { return .object(["told": .string(answer.note?.code == .line ? answer.note!.text.string : "")]) }
+            let isRelated = answer.remarks.contains { $0.code == .anchor }
             return .object(["ids": .strings(isRelated ? answer.hits.map(\.photo.id) : [])])
         }
     }

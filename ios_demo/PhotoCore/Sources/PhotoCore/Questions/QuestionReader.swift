@@ -67,6 +67,9 @@ public final class QuestionReader {
         return named.count == 1 ? named.first!.string : ""
     }
 
+    /// See `QuestionVocabulary.words`.
+    func words(_ source: Text) -> [AskedWord] { vocabulary.words(source) }
+
     /// See `QuestionVocabulary.languageOfWishes`.
     public func languageOfWishes(_ text: Text, _ languages: [String]) -> String { vocabulary.languageOfWishes(text, languages) }
 

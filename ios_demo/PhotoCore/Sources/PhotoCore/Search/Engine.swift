@@ -166,11 +166,12 @@ public final class Engine {
         return try find.answer()
     }
 
-    /// As `find`; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps.
+    /// As `find`; a question with an anchor ("the photo before the wedding", "what I saw two days after the concert") in several steps,
+    /// and one for a time, a place or a person ("when did I last see Rex") with what the photos tell as its note.
     public func ask(_ request: SearchRequest) throws -> Answer {
         try request.check(k: request.k ?? models.manifest.thresholds.k)
-        var find = try Find(self, request)
-        return try find.related()
+        var ask = try Ask(self, request)
+        return try ask.answer()
     }
 
     /// Opens what a search needs, once, so that no layer's time includes opening a file.

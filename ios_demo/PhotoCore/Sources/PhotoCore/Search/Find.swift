@@ -8,12 +8,12 @@ struct Find {
 
     private let engine: Engine
     private let request: SearchRequest
-    private let query: Text
+    let query: Text
     private let language: String
     private let favourites: [Bool]
     private let excluded: [Text]
     private let facets: FacetRows
-    private var remarks: [Remark] = []
+    var remarks: [Remark] = []
     private var album: Album { engine.album }
 
     init(_ engine: Engine, _ request: SearchRequest) throws {
@@ -25,36 +25,39 @@ struct Find {
         facets = FacetRows(engine)
     }
 
-    /// The photos in relation to an anchor ("the last one before the wedding"); of other questions, and where none are found, `answer`.
-    mutating func related() throws -> Answer {
-        let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
-        if question.wanted.anchor.isEmpty { return try answer() }
+    /// What the query wants, without an anchor that is only a time ("after 2019"), which a search understands.
+    func wanted(_ question: Question) throws -> Wanted {
+        if question.wanted.anchor.isEmpty { return question.wanted }
         let isPlace = { (text: Text) in try isTime(text) && cues(text).times.isEmpty }
-        let read = try engine.questions.read(query, language: language, has: facets.isNamed, isTime: isTime, isPlace: isPlace)
-        if read.wanted.anchor.isEmpty { return try answer() }  // only a time ("after 2019"), which a search understands
+        return try engine.questions.read(query, language: language, has: facets.isNamed, isTime: isTime, isPlace: isPlace).wanted
+    }
+
+    /// Whether the album knows whom the query names (`Told.isHeard`).
+    func isHeard() throws -> Bool { try Told.isHeard(engine, query, language, try cues(query)) }
+
+    /// A search for a part of the query, as a set is searched for.
+    func part(_ text: Text, _ k: Int, _ within: [Bool]?) throws -> Answer {
         var asked = request
-        (asked.isAdapted, asked.refinedBy) = (false, "fast")
-        let (engine, plain) = (engine, asked)
-        var related = try Related(engine, read.wanted, try within(question)) { text, k, within in
-            var asked = plain
-            (asked.query, asked.k, asked.within) = (text.string, k, within)
-            return try engine.search(asked)
-        }
-        let rows = try related.rows()
-        if rows.isEmpty {
-            remarks = []
-            var out = try answer()
-            out.note = out.note ?? related.remark
-            return out
-        }
-        let place = Dictionary(uniqueKeysWithValues: rows.prefix(k).enumerated().map { ($1, $0) })
-        (asked.within, asked.language, asked.refinedBy) = (Find.mask(Array(place.keys), album.count), language, request.refinedBy)
-        var out = try searched(read.wanted.target.isEmpty ? "photos".scalars : read.wanted.target, place.count, asked)
+        (asked.within, asked.isAdapted, asked.refinedBy) = (within, false, "fast")
+        return try searched(text, k, asked)
+    }
+
+    /// The photos of a time, or of a place that the album has, by row; none for what says more.
+    func rows(of target: Text) throws -> [Int] {
+        let facts = try facts(of: target)
+        return facts.isEmpty ? [] : try album.inCubes(try cues(facts).cubes).inside
+    }
+
+    /// The first k of the photos in `rows`, in their order.
+    func shown(_ wanted: Wanted, _ rows: [Int], _ note: Remark?) throws -> Answer {
+        var asked = request
+        let place = Dictionary(uniqueKeysWithValues: rows.prefix(request.k ?? engine.models.manifest.thresholds.k).enumerated().map { ($1, $0) })
+        (asked.within, asked.isAdapted, asked.language) = (Find.mask(Array(place.keys), album.count), false, language)
+        var out = try searched(wanted.target.isEmpty ? "photos".scalars : wanted.target, place.count, asked)
         out.hits.sort { place[$0.row]! < place[$1.row]! }
         for at in out.hits.indices { out.hits[at].probability = 1 }
-        remarks.append(related.remark)
-        (out.presence, out.remarks, out.trace.query, out.trace.cues) = (1, remarks, request.query, remarks.map(\.line))
-        if read.wanted.asks == "count" { out.number = Words.unique(try Copies.firsts(album, rows)).count }
+        (out.presence, out.remarks, out.note, out.trace.query, out.trace.cues) = (1, remarks, note, request.query, remarks.map(\.line))
+        if wanted.asks == "count" { out.number = Words.unique(try Copies.firsts(album, rows)).count }
         return out
     }
 
@@ -284,7 +287,7 @@ struct Find {
     }
 
     /// Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite.
-    private func question() throws -> Question {
+    func question() throws -> Question {
         let asked = try engine.questions.read(query, language: language, has: facets.isNamed, isCue: isExcluded)
         if !asked.favourites || favourites.contains(true) { return asked }
         if asked.isBare, try engine.album.words("favourite".scalars).bm25().allSatisfy({ $0 == 0 }) { return asked }
@@ -304,7 +307,7 @@ struct Find {
     }
 
     /// The photos that may be shown; nil: all.
-    private mutating func within(_ question: Question) throws -> [Bool]? {
+    mutating func within(_ question: Question) throws -> [Bool]? {
         var allowed = [Bool](repeating: true, count: engine.album.count)
         if question.pictures {
             let pictured = try engine.album.pictured()

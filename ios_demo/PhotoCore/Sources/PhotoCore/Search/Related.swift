@@ -1,5 +1,5 @@
 /// The photos that a question wants in relation to an anchor: before it, after it, between two, of the same day; of two anchors that are
-/// compared the photos, the earlier one first (runtime/agent/rules.py). `search`: for so many photos, among those of a mask. `allowed`:
+/// compared the photos, the earlier one first; without an anchor those of the target, in order (runtime/agent/rules.py). `search`: for so many photos, among those of a mask. `allowed`:
 /// the photos that may be shown; nil: all.
 struct Related {
     typealias Search = (_ text: Text, _ k: Int, _ within: [Bool]?) throws -> Answer
@@ -34,16 +34,23 @@ struct Related {
     mutating func rows() throws -> [Int] {
         let found: [Int]?
         switch asked.relation {
-        case "": found = try earlier()
+        case "": found = asked.anchor.isEmpty ? try plain() : try earlier()
         case "same": found = try same()
         case "between": found = try between()
         default: found = try around()
         }
-        guard let rows = found else { return [] }
+        guard let rows = found, !asked.anchor.isEmpty else { return found ?? [] }
         let isComparing = asked.relation.isEmpty
         remark = Remark(
             code: rows.isEmpty ? .noRelated : isComparing ? .first : .anchor, name: isComparing ? anchors[0] : anchors.joined(separator: " … "))
         return rows
+    }
+
+    /// All photos of the target, in order; nil where the album does not seem to have it.
+    private func plain() throws -> [Int]? {
+        if asked.target.isEmpty { return ordered(sorted(place.map { $0 >= 0 }), asked.order) }
+        let (found, isPresent) = try every(asked.target, nil)
+        return isPresent ? ordered(found, asked.order) : nil
     }
 
     /// Which of two things was first.
@@ -136,7 +143,7 @@ struct Related {
     private func isPresent(_ answer: Answer) -> Bool { Membership.presence(answer, engine.weights, photos: album.count) >= Membership.present }
 
     /// The first, last or n-th of what was found, or all of it; of an occasion all of that one day.
-    private func ordered(_ found: [Int], _ order: Int) -> [Int] {
+    func ordered(_ found: [Int], _ order: Int) -> [Int] {
         let rows = found.filter { allowed?[$0] != false }
         if order == 0 && asked.number == 0 { return rows }
         let left = byTime(rows, newestFirst: order < 0).filter { place[$0] >= 0 }.dropFirst(max(abs(order), 1) - 1)
@@ -196,7 +203,7 @@ struct Related {
     private func sorted(_ mask: [Bool]) -> [Int] { byTime(mask.indices.filter { mask[$0] }) }
 
     /// In order of time; undated photos come last.
-    private func byTime(_ rows: [Int], newestFirst: Bool = false) -> [Int] {
+    func byTime(_ rows: [Int], newestFirst: Bool = false) -> [Int] {
         let keys = rows.map { place[$0] < 0 ? place.count : newestFirst ? -place[$0] : place[$0] }
         return rows.indices.sorted { (keys[$0], $0) < (keys[$1], $1) }.map { rows[$0] }
     }
