@@ -1,5 +1,4 @@
-"""Suite `asked`: questions in relation to an anchor, as they are read, and the photos to which they lead, and what these
-tell."""
+"""Suite `asked`: questions in relation to an anchor as they are read, the photos found, what these tell."""
 
 from __future__ import annotations
 
@@ -96,7 +95,9 @@ def suite(bundle: Path, album: Path, stage: Path) -> Suite:
     shutil.copyfile(album, split)
     segment_album(split, Models.open(bundle))
     texts = [(text, "") for text in dict.fromkeys(_of_tests())] + list(FOREIGN)
-    read = [Case(f"read-{n}", {"op": "read", "text": t, "language": code}) for n, (t, code) in enumerate(texts)]
+    read = [
+        Case(f"read-{n}", {"op": "read", "text": t, "language": code}) for n, (t, code) in enumerate(texts)
+    ]
     found = [Case(f"found-{n}", {"op": "found", "query": query, "now": NOW}) for n, query in enumerate(FOUND)]
     found += [Case(f"told-{n}", {"op": "told", "query": query, "now": NOW}) for n, query in enumerate(TOLD)]
     shared = {"bundle": str(bundle), "album": str(split), "times": list(TIMES)}

@@ -133,6 +133,19 @@ class SearchScreenTest : AppTest() {
     }
 
     @Test
+    fun `a question with an anchor names it, and one for a time tells it`() {
+        haveIndexed()
+        main()
+        val grid = search("the photo before the rocket")
+        assertEquals(1, grid.adapter.count)
+        assertContains(phone.said(), "in relation to “the rocket” (")
+        val before = name(grid, 0)
+        assertEquals(listOf(before), search("which photo did I take right before the rocket").let { found -> (0 until found.adapter.count).map { name(found, it) } })
+        search("when did I see the rocket")
+        assertContains(phone.said(), Regex("20\\d\\d-\\d\\d-\\d\\d\n"))
+    }
+
+    @Test
     fun `a file that is no model is refused in one line, and another one can be chosen`() {
         main()
         phone.press("Choose a model")
