@@ -47,7 +47,7 @@ class RulesMind:
         asks = partial(
             read,
             question,
-            lambda text: self.spans(text).only,
+            lambda text: self.spans(text).is_time,
             has=has,
             language=language,
             is_place=lambda text: self.spans(text).is_place,
@@ -78,7 +78,7 @@ class RulesMind:
         by_facts = asked.asks in ("when", "where", "who") or sentences.asks_for_days(asked)
         if by_facts and self._span(asked).only:
             return (yield from self._told(asked))
-        if asked.relation or (asked.order and not asked.occasion):
+        if asked.relation or asked.order:
             led = yield from self._found(asked)
         # A time or place is that of what is asked about, whose other words would only draw others near.
         about = asked.target if asked.asks in ("when", "where") and asked.target else asked.text

@@ -77,7 +77,8 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
         return NOTHING
     evidence = tuple(item.row for item in items)
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
-    fact = facts(toolbox, question, items) if facts else _animal(toolbox, question, items)
+    # What the others say is not said of the photos to which the question leads.
+    fact = facts(toolbox, question, led.items[:LED] or items) if facts else _animal(toolbox, question, items)
     unheard = not led.items and _names_unheard(toolbox, question.text)
     doubts = unheard or (bool(nearest.note) and not led.items)  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
@@ -88,12 +89,17 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
 
 
 def _names_unheard(toolbox: Toolbox, text: str) -> bool:
-    """Whether an English question names somebody by words of which no memory and no entity has any."""
+    """Whether an English question names somebody by words of which no memory and no entity has any, or a
+    place where no photo was taken.
+    """
     engine = toolbox.engine
     words = clauses.words_in(text)
     if engine.language_of(text) or not any(word[:1].islower() for word in words if clauses.is_content(word)):
         return False  # nouns have capitals in German, and so have all words of a heading
     cues = engine.cues(text)
+    elsewhere = [place.name.lower().split() for place in cues.places if place.photos == 0]
+    if any(not toolbox.album.holding(name) for name in elsewhere):
+        return True
     read = " ".join(text[slice(*cue.span)] for cue in (*cues.times, *cues.places, *cues.negated))
     return any(
         not any(word in engine.facts.name_words for word in name) and not toolbox.album.holding(name)

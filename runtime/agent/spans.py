@@ -7,19 +7,25 @@ from datetime import datetime
 
 from ..cues.time_ranges import merged
 from ..search.engine import Engine
-from ..search.query_facts import none_of, says_nothing_else
+from ..search.query_facts import is_time_or_place, none_of, says_nothing_else
 from ..wall_time import iso
 
 
 @dataclass(frozen=True)
 class Span:
     """`where`: the condition, "" if none is named. `only`: whether the text names nothing else. `none`: if it
-    does not, what to say where no photo fits.
+    does not, what to say where no photo fits. `daily`: whether the text is nothing but a time of day.
     """
 
     where: str
     only: bool
     none: str = ""
+    daily: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the text is a time or place, which is no anchor."""
+        return self.only or self.daily
 
     @property
     def is_place(self) -> bool:
@@ -37,7 +43,7 @@ class SpanReader:
         cues = self._engine.cues(text, self._now)
         places = [place for place in cues.places if place.photos != 0]
         if cues.negated or cues.recurring or not (cues.times or cues.places):
-            return Span("", False)
+            return Span("", False, daily=is_time_or_place(cues))
         only = says_nothing_else(cues, (*cues.times, *places))
         none = str(none_of(cues)) if says_nothing_else(cues, (*cues.times, *cues.places)) else ""
         when = [_between(start, end) for start, end in merged(cues.times)]

@@ -78,3 +78,16 @@ def says_nothing_else(cues: Cues, named: Sequence[TimeCue | PlaceCue]) -> bool:
     for first, last in (cue.span for cue in named):
         letters[first:last] = " " * (last - first)
     return not content(" ".join("".join(letters).split()))
+
+
+def is_time_or_place(cues: Cues) -> bool:
+    """Whether the query of `cues` names nothing but times and places that the album has, or is a time of day.
+
+    "Sunset" and "noon" are times of day; "the sunset" is one that somebody saw.
+    """
+    if cues.negated:
+        return False
+    if cues.recurring:
+        return [cue.text.casefold() for cue in cues.recurring] == [cues.query.strip().casefold()]
+    named: list[TimeCue | PlaceCue] = [*cues.times, *(one for one in cues.places if one.photos != 0)]
+    return bool(named) and says_nothing_else(cues, named)

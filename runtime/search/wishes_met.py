@@ -27,12 +27,13 @@ from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import read
 from ..questions.request import gone_to
+from ..questions.words import words_of
 from . import copies, facets, membership, spelling
 from .album_facts import AlbumFacts, group_names
 from .answer import Answer
 from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
-from .query_facts import query_facts, says_nothing_else
+from .query_facts import is_time_or_place, query_facts, says_nothing_else
 from .remarks import Remark
 from .stages import refine
 from .state import Request
@@ -93,7 +94,15 @@ class _Search:
         options = request.options
         self._language = language = engine.language_of(request.query) if options.gloss else options.language
         self._facets = facets.FacetRows(engine.album, engine.facts)
-        asks = partial(read, request.query, is_cue=self._is_excluded, has=self._facets, language=language)
+        asks = partial(
+            read,
+            request.query,
+            lambda text: is_time_or_place(self._cues(text)),
+            is_cue=self._is_excluded,
+            has=self._facets,
+            language=language,
+            is_place=lambda text: is_time_or_place(self._cues(text)) and not self._cues(text).times,
+        )
         self._question: Question = asks()
         if self._question.favourites and not means_marks(engine, self._question):
             self._question = asks(has_favourites=False)
@@ -103,7 +112,7 @@ class _Search:
         question, most = self._question, self._request.k
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
-        ordered = question.is_ordered
+        ordered = question.is_ordered and self._orders_photos()
         counts = question.counts or bool(question.each) or ordered
         text = self._of_target() if question.each or ordered else self._of_query()
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
@@ -269,6 +278,15 @@ class _Search:
         if text not in self._read_before:
             self._read_before[text] = self._engine.cues(text, self._now)
         return self._read_before[text]
+
+    def _orders_photos(self) -> bool:
+        """Whether the query has a word of order that is not a time's: "last Monday photos" are Monday's."""
+        cues = self._cues(self._request.query)
+        spans = [cue.span for cue in cues.times]
+        return any(
+            word.has("order") and not any(first <= word.start < last for first, last in spans)
+            for word in words_of(cues.query, self._language)
+        )
 
     def _printed(self, text: str) -> RowSet | None:
         """The photos on which a date is printed that the query's times hold, as on a receipt."""
