@@ -66,6 +66,8 @@ FOUND = (
     "the photo after the first motorcycle",
     "where was I before the rocket launch",
     "cat chasing after a ball",
+    "photos after sunset",
+    "the last photo before 2026",
     "photos after 2025",
     "the picture of the cat",
 )
@@ -86,6 +88,10 @@ TOLD = (
     "who was at the rocket launch",
     "when did I see the giraffe",
     "wann war der Raketenstart",
+    "where did I see the coffee in Iceland",
+    "when was the last time I saw a motorcycle",
+    "where was I the day after the lawn",
+    "where did I take my first photos",
 )
 
 

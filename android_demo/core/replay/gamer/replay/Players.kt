@@ -102,7 +102,7 @@ object Players {
                 "query" to read.query, "without" to list(read.without), "favourites" to read.favourites, "bare" to read.isBare, "pictures" to read.pictures,
                 "facts" to list(read.without.map(reader::factOf)), "facets" to list(read.facets.map { "${it.kind}:${it.value}" }), "counts" to read.counts,
                 "grouped" to read.grouped?.let { list(listOf(it.by, it.isMost, read.wanted.target)) },
-                "ordered" to read.wanted.takeIf { it.isOrdered && read.grouped == null }?.let { list(listOf(it.order, it.number, it.target)) },
+                "ordered" to read.ordered?.let { list(listOf(it.order, it.number, it.target)) },
                 "soon" to read.soon,
             )
         }

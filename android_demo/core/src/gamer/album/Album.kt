@@ -225,8 +225,10 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** The rows of the photos that share an event with a photo, itself among them; none without an event. */
     fun sharingEvent(row: Int): IntArray = load {
         val sql = "SELECT photo FROM event_photos WHERE event = (SELECT event FROM event_photos WHERE photo = ?) ORDER BY photo"
-        db.query(sql, row.toLong()).map { it[0].asInt() }.toIntArray()
+        db.query(sql, row.toLong()).map { within(it[0].asInt()) }.toIntArray()
     }
+
+    private fun within(row: Int): Int = if (row in 0 until size) row else throw ArithmeticException("row $row of $size")
 
     /** By row: whether the optional [table] names the photo; with a [name], for that alone. */
     fun detailed(table: String, name: String? = null): BooleanArray = load {
@@ -243,7 +245,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun faces(): List<Pair<Int, String?>> = load {
         val sql = "SELECT p.row, n.name FROM faces f JOIN photos p ON p.id = f.photo LEFT JOIN face_people n ON n.id = f.person"
         val found = if (OptionalTables.isThere(db, "faces")) db.query(sql).map { it[0].asInt() to it[1] as String? } else emptyList()
-        found.onEach { (row, _) -> if (row !in 0 until size) throw ArithmeticException("row $row of $size") }
+        found.onEach { (row, _) -> within(row) }
     }
 
     /** The people of the album; null if nobody was searched for. Raises [AlbumError] for a damaged row. */

@@ -20,7 +20,10 @@ class Question(
     val soon: String,
     val wanted: Wanted,
     val grouped: Grouped?,
-)
+) {
+    /** What photos are asked for by their order in time alone, or null. */
+    val ordered: Wanted? get() = wanted.takeIf { it.isOrdered && grouped == null }
+}
 
 /** The number of photos by day, month, year, place or country. [isMost]: whether only that with the most of them is asked for. */
 class Grouped(val by: String, val isMost: Boolean)

@@ -12,36 +12,33 @@ internal class Ask(private val engine: Engine, private val find: Find) {
 
     fun answer(): Answer {
         val question = find.question()
-        val wanted = find.wanted(question)
+        val wanted = question.wanted
         val isAnchored = wanted.anchor.isNotEmpty()
-        if (question.grouped != null || !isAnchored && wanted.asks !in Told.ASKED) return find.answer()
-        val related = Related(engine, wanted, find.within(question), find::part)
-        val known = if (isAnchored) IntArray(0) else find.rowsOf(wanted.target)
-        val isOrdered = wanted.order != 0 && !wanted.isOccasion && known.isEmpty()
-        val led = if (isAnchored || isOrdered) related.rows() else related.ordered(related.byTime(known.toList()))
-        if (isAnchored && led.isEmpty()) return other(related.remark)
+        val within = find.within(question)
+        if (question.grouped != null || !isAnchored && wanted.asks !in Told.ASKED) return find.answer(question, within)
+        val related = Related(engine, wanted, within, find::part)
+        val known = if (isAnchored) emptyList() else find.rowsOf(wanted.target).filter { within?.get(it) != false }
+        val isLed = isAnchored || wanted.order != 0 && known.isEmpty()
+        val led = if (isLed) related.rows() else related.ordered(related.byTime(known))
+        if (isAnchored && led.isEmpty()) return find.answer(question, within).let { it.copy(note = it.note ?: related.remark) }
+        val rows = if (led.isNotEmpty() || wanted.asks !in Told.ASKED) led else nearest(wanted, within)
+        val fact = if (known.isNotEmpty()) told.ofAll(wanted, led) else if (wanted.asks in Told.ASKED) told.of(wanted.asks, find.query, rows.take(Told.EVIDENCE)) else ""
+        if (fact.isEmpty() && !isAnchored) return find.answer(question, within)
         if (isAnchored) find.remarks += related.remark
-        val (rows, fact) = if (known.isNotEmpty()) led to told.ofAll(wanted, led) else if (wanted.asks in Told.ASKED) fact(wanted, led) else led to ""
-        if (fact.isEmpty() && !isAnchored) return other(null)
-        return find.shown(wanted, led.ifEmpty { rows }, find.remarks, Remark("line", fact).takeIf { fact.isNotEmpty() })
+        val shown = if (led.isEmpty()) rows.take(SHOWN) else led
+        return find.shown(wanted, shown, known.isNotEmpty() || isAnchored && wanted.target.isEmpty(), Remark("line", fact).takeIf { fact.isNotEmpty() })
     }
 
-    /** The photos nearest to the question, those to which its relation leads first, and what they tell; "" where that is not sure. */
-    private fun fact(wanted: Wanted, led: List<Int>): Pair<List<Int>, String> {
+    /** The photos nearest to the question; none where the album does not seem to have what it asks about. */
+    private fun nearest(wanted: Wanted, within: BooleanArray?): List<Int> {
+        if (!find.isHeard()) return emptyList()
         // A time or place is that of what is asked about, whose other words would only draw others near.
         val about = if (wanted.asks != "who" && wanted.target.isNotEmpty()) wanted.target else find.query
-        val nearest = find.part(about, Told.EVIDENCE, null)
-        val rows = (led.take(LED) + nearest.hits.map { it.row }).distinct().take(Told.EVIDENCE)
-        val isSure = led.isNotEmpty() || Membership.presence(nearest, engine.ranking, engine.album.size) >= Membership.PRESENT && find.isHeard()
-        return rows to if (isSure) told.of(wanted.asks, find.query, rows) else ""
-    }
-
-    private fun other(why: Remark?): Answer {
-        find.remarks.clear()
-        return find.answer().let { it.copy(note = it.note ?: why) }
+        val nearest = find.part(about, Told.EVIDENCE, within)
+        return if (Membership.presence(nearest, engine.ranking, engine.album.size) >= Membership.PRESENT) nearest.hits.map { it.row } else emptyList()
     }
 
     private companion object {
-        const val LED = 3 // photos that are read for a fact, to which the question's relation leads
+        const val SHOWN = 3 // photos beside a fact
     }
 }

@@ -28,14 +28,8 @@ internal class Find(
     private val facets = FacetRows(album, engine)
     private val favourites by lazy { mask(album.memoriesOf(Memory.FAVOURITE.source).filter { it.second == Memory.FAVOURITE.text }.map { it.first }) }
     private val excluded by lazy { cues(query).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
-    private val read = HashMap<String, Cues>()
+    private val known = HashMap<String, Cues>()
     val remarks = ArrayList<Remark>()
-
-    /** What the query wants, without an anchor that is only a time ("after 2019"), which a search understands. */
-    fun wanted(question: Question): Wanted {
-        if (question.wanted.anchor.isEmpty()) return question.wanted
-        return engine.questions.read(query, language, has = facets::isNamed, isTime = ::isTime, isPlace = { isTime(it) && cues(it).times.isEmpty() }).wanted
-    }
 
     /** Whether the album knows whom the query names ([Told.isHeard]). */
     fun isHeard(): Boolean = Told.isHeard(engine, query, language, cues(query))
@@ -47,22 +41,22 @@ internal class Find(
     /** The photos of a time, or of a place that the album has, by row; none for what says more. */
     fun rowsOf(target: String): IntArray = factsOf(target).let { if (it.isEmpty()) IntArray(0) else album.inCubes(cues(it).cubes).inside }
 
-    /** The first [k] of the photos in [rows], in their order. */
-    fun shown(wanted: Wanted, rows: List<Int>, remarks: List<Remark>, note: Remark?): Answer {
-        val place = rows.take(k).withIndex().associate { (at, row) -> row to at }
+    /** The first [k] of the photos in [rows], in their order, with [remarks] of what is wanted. [isSure]: whether each of them is meant. */
+    fun shown(wanted: Wanted, rows: List<Int>, isSure: Boolean, note: Remark?): Answer {
+        val place = rows.take(2 * k + 5).withIndex().associate { (at, row) -> row to at } // copies make room for those behind them
         val options = SearchOptions(mask(place.keys.toList()), isAdapted = false, gloss = gloss, language = language)
-        val found = searched(wanted.target.ifEmpty { "photos" }, place.size, options)
+        val found = engine.search(wanted.target.ifEmpty { "photos" }, minOf(place.size, Request.MAX_K), mode = mode, now = now, options = options)
+        val likely = Confidence.of(found)
+        val hits = found.hits.mapIndexed { n, hit -> hit.copy(probability = if (isSure) 1.0 else likely[n]) }.sortedBy { place.getValue(it.row) }
         return found.copy(
-            hits = found.hits.sortedBy { place.getValue(it.row) }.map { it.copy(probability = 1.0) }, presence = 1.0, remarks = remarks, note = note,
+            hits = Copies.together(album, hits).take(k), presence = 1.0, remarks = remarks, note = note,
             trace = found.trace.copy(query = query, cues = remarks.map { it.toString() }), count = if (wanted.asks == "count") Copies.firsts(album, rows).distinct().size else null,
         )
     }
 
-    fun answer(): Answer {
-        val question = question()
-        val within = within(question)
+    fun answer(question: Question = question(), within: BooleanArray? = within(question)): Answer {
         val isCounted = question.counts || question.grouped != null
-        val ordered = question.wanted.takeIf { it.isOrdered && question.grouped == null }
+        val ordered = question.ordered?.takeIf { ordersPhotos() }
         val target = question.wanted.target.takeIf { ordered != null || question.grouped != null }
         val text = if (target == null) textOf(question) else factsOf(target).ifEmpty { target }.ifEmpty { "photos" }
         val options = SearchOptions(within, isAdapted = !isCounted && ordered == null, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
@@ -97,11 +91,19 @@ internal class Find(
         return answer.copy(hits = hits, trace = trace, remarks = remarks, count = count, note = note)
     }
 
-    /** Whether a text names a time or a place, and nothing else. */
+    /** Whether a text names nothing but times and places that the album has, or is a time of day: "sunset", not "the sunset". */
     private fun isTime(text: String): Boolean {
         val cues = cues(text)
+        if (cues.isNegated) return false
+        if (cues.recurring.isNotEmpty()) return cues.recurring.map { PyText.casefold(it.text) } == listOf(PyText.casefold(PyText.strip(cues.query)))
         val places = cues.places.filter { it.photos != 0 }
-        return cues.times.size + places.size > 0 && !cues.isNegated && cues.recurring.isEmpty() && saysNothingElse(cues, places)
+        return cues.times.size + places.size > 0 && saysNothingElse(cues, places)
+    }
+
+    /** Whether the query has a word of order that is not a time's: "last Monday photos" are Monday's. */
+    private fun ordersPhotos(): Boolean {
+        val cues = cues(query)
+        return engine.questions.vocabulary.words(cues.query, language).any { word -> word.has("order") && cues.times.none { word.start in it.span.start until it.span.end } }
     }
 
     /** [answer] with the photos in [rows] by time, from the first or the last; null if none of them has a time. */
@@ -146,7 +148,7 @@ internal class Find(
         return rows.map { row -> places[row]?.let { if (by == "place") it else it.substringAfterLast(", ").let { code -> engine.models.gazetteer.countries[code] ?: code } } }
     }
 
-    private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
+    private fun cues(text: String): Cues = known.getOrPut(text) { engine.cues(text, now) }
 
     /**
      * The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a span of
@@ -257,10 +259,13 @@ internal class Find(
 
     /** Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite. */
     fun question(): Question {
-        val asked = engine.questions.read(query, language, has = facets::isNamed, isCue = ::isExcluded)
+        val asked = read(hasFavourites = true)
         if (!asked.favourites || favourites.any { it } || asked.isBare && album.words("favourite").bm25().all { it == 0f }) return asked
-        return engine.questions.read(query, language, hasFavourites = false, has = facets::isNamed, isCue = ::isExcluded)
+        return read(hasFavourites = false)
     }
+
+    private fun read(hasFavourites: Boolean): Question =
+        engine.questions.read(query, language, hasFavourites, facets::isNamed, ::isExcluded, ::isTime, isPlace = { isTime(it) && cues(it).times.isEmpty() })
 
     /** Whether the query's rules of cues exclude what [phrase] names: a time or a place. */
     private fun isExcluded(phrase: String): Boolean = PyText.casefold(phrase).let { said -> excluded.any { it in said || said in it } }

@@ -19,8 +19,8 @@ internal class Related(
     private val search: (String, Int, BooleanArray?) -> Answer,
 ) {
     private val album = engine.album
-    private val order = (0 until album.size).filter { engine.dated[it] }.sortedWith(compareBy({ album.time(it) }, { it }))
-    private val place = IntArray(album.size) { -1 }.also { place -> order.forEachIndexed { at, row -> place[row] = at } }
+    private val order by lazy { (0 until album.size).filter { engine.dated[it] }.sortedWith(compareBy({ album.time(it) }, { it })) }
+    private val place by lazy { IntArray(album.size) { -1 }.also { place -> order.forEachIndexed { at, row -> place[row] = at } } }
     private val anchors = ArrayList<String>()
 
     /** What was found out of the anchors, or why nothing is found. */
@@ -37,7 +37,7 @@ internal class Related(
         }
         if (rows == null || asked.anchor.isEmpty()) return rows.orEmpty()
         val code = if (rows.isEmpty()) "anchor.none" else if (asked.relation.isEmpty()) "first" else "anchor"
-        remark = Remark(code, name = if (code == "first") anchors.first() else anchors.joinToString(" … "))
+        remark = Remark(code, name = anchors.take(if (code == "first") 1 else 2).joinToString(" … "))
         return rows
     }
 
@@ -59,27 +59,29 @@ internal class Related(
         val anchor = anchor(asked.anchor, asked.anchorOrder) ?: return null
         var within = unit(asked.unit, anchor, asked.shift)
         if (asked.side.isNotEmpty()) within = within and side(anchor, asked.side == "earlier") else if (!asked.withAnchor) within[anchor] = false
-        return ordered(among(within) ?: return emptyList())
+        return ordered(among(permitted(within)))
     }
 
     private fun between(): List<Int>? {
         val first = anchor(asked.anchor, 0) ?: return null
         val second = anchor(asked.other, 0) ?: return null
         val (from, to) = listOf(first, second).sortedBy(::second)
-        return ordered(among(side(from, false) and side(to, true)) ?: return emptyList())
+        return ordered(among(permitted(side(from, false) and side(to, true))))
     }
 
-    /** All photos in a mask, by time, or those of the target; null where none of them seems to show it. */
-    private fun among(within: BooleanArray): List<Int>? {
+    private fun permitted(within: BooleanArray): BooleanArray = if (allowed == null) within else within and allowed
+
+    /** All photos in a mask, by time, or those of the target; none where none of them seems to show it. */
+    private fun among(within: BooleanArray): List<Int> {
         val rows = sorted(within)
         if (rows.isEmpty() || asked.target.isEmpty()) return rows
-        return every(asked.target, within).let { (found, isPresent) -> found.takeIf { isPresent } }
+        return every(asked.target, within).let { (found, isPresent) -> if (isPresent) found else emptyList() }
     }
 
     private fun around(): List<Int>? {
         val anchor = anchor(asked.anchor, asked.anchorOrder) ?: return null
         val isBefore = asked.relation == "before"
-        var within = side(anchor, isBefore)
+        var within = permitted(side(anchor, isBefore))
         if (asked.unit.isNotEmpty()) within = within and not(unit(asked.unit, anchor))
         if (asked.target.isNotEmpty()) return matching(within, isBefore)
         val limit = if (asked.number > 0 || asked.order != 0) maxOf(asked.number, 1) else 0
@@ -116,8 +118,9 @@ internal class Related(
             val (rows, isPresent) = every(phrase, null)
             byTime(rows, order < 0).getOrNull(abs(order) - 1).takeIf { isPresent }
         }
-        if (row != null && engine.dated[row]) {
-            anchors += "“$phrase” (${Explain.day(album.time(row))})"
+        val day = row?.takeIf { engine.dated[it] }?.let { Explain.day(album.time(it)) }
+        if (day != null && day.length == ISO) { // not of a time outside of the calendar
+            anchors += "$phrase ($day)"
             return row
         }
         remark = Remark(if (row == null) "anchor.absent" else "anchor.undated", phrase)
@@ -136,9 +139,10 @@ internal class Related(
     fun ordered(found: List<Int>, order: Int = asked.order): List<Int> {
         val rows = found.filter { allowed?.get(it) != false }
         if (order == 0 && asked.number == 0) return rows
+        val number = if (asked.number > 0) asked.number else if (asked.relation.isEmpty()) rows.size else 1
         val left = byTime(rows, order < 0).filter { engine.dated[it] }.drop(maxOf(abs(order), 1) - 1)
         val day = left.firstOrNull()?.let(::day)
-        return byTime(if (asked.isOccasion) left.filter { day(it) == day } else left.take(maxOf(asked.number, 1)))
+        return byTime(if (asked.isOccasion) left.filter { day(it) == day } else left.take(number))
     }
 
     /** The photos in the unit of time around the anchor's, or [shift] of them away. */
@@ -198,6 +202,7 @@ internal class Related(
     private companion object {
         const val ANCHORS = 5 // hits of a search for an anchor
         const val LOOKED_AT = 40 // hits of which those of a set are taken
+        const val ISO = 10 // characters of a day
         const val SECOND = 1_000L // to which times are compared
         const val SOON = 24 * 3_600_000L // that "after" reaches when it names no number and no order
         val AROUND = mapOf("week" to 3, "weekend" to 1, "trip" to 2, "event" to 2) // days

@@ -14,7 +14,7 @@ internal class Told(private val engine: Engine) {
     fun of(asks: String, query: String, rows: List<Int>): String = when (asks) {
         "when" -> rows.firstOrNull { engine.dated[it] }?.takeIf { PAST.matcher(query).find() || told(rows.take(1), "ocr").isEmpty() }?.let { row ->
             val minute = Math.floorMod(Math.floorDiv(album.time(row), 60_000L), 1_440L)
-            Explain.day(album.time(row)) + if (CLOCK.matcher(query).find()) " %02d:%02d".format(minute / 60, minute % 60) else ""
+            Explain.day(album.time(row)) + if (CLOCK.matcher(query).find()) " ${two(minute / 60)}:${two(minute % 60)}" else ""
         }.orEmpty()
         "where" -> places(rows).firstOrNull().orEmpty()
         else -> most(told(rows, "people").flatMap { it.split(",") }.map(PyText::strip).filter { it.isNotEmpty() }, NAMES).joinToString(", ")
@@ -27,11 +27,14 @@ internal class Told(private val engine: Engine) {
         else -> rows.filter { engine.dated[it] }.map { Explain.day(album.time(it)) }.let { listOfNotNull(it.minOrNull(), it.maxOrNull()).distinct().joinToString(" … ") }
     }
 
+    private fun two(number: Long): String = number.toString().padStart(2, '0')
+
     private fun told(rows: List<Int>, source: String): List<String> =
         album.photos(rows.toIntArray()).flatMap { photo -> photo.memories.filter { it.source == source }.map { it.text } }
 
-    private fun places(rows: List<Int>): List<String> = album.photos(rows.toIntArray()).mapNotNull { photo ->
-        photo.memories.firstOrNull { it.source == "place" }?.let { PyText.head(PyText.joined(it.text), MOST) }
+    private fun places(rows: List<Int>): List<String> {
+        val named = album.memoriesOf("place").asReversed().toMap()
+        return rows.mapNotNull { row -> named[row]?.let { PyText.head(PyText.joined(it), MOST) } }
     }
 
     private fun most(names: List<String>, count: Int): List<String> = names.groupingBy { it }.eachCount().entries.sortedByDescending { it.value }.take(count).map { it.key }
@@ -47,20 +50,26 @@ internal class Told(private val engine: Engine) {
         private val OWNED = setOf("a", "an", "another", "any", "her", "his", "its", "my", "our", "some", "that", "the", "their", "this")
 
         /**
-         * Whether the album knows the names in an English question, those that [cues] do not read as times or places: of somebody whom no
-         * memory names nothing is told.
+         * Whether the album knows the names in an English question, those that [cues] do not read as times or places, and has photos of the
+         * places: of somebody whom no memory names, or a place where no photo was taken, nothing is told.
          */
         fun isHeard(engine: Engine, query: String, language: String, cues: Cues): Boolean {
+            fun isKnown(names: List<String>) = names.any(engine.album::holds) || engine.names.any { known -> PyText.casefold(known).split(" ").any { it in names } }
             if (language.isNotEmpty()) return true
-            val spans = (cues.times.map { it.span } + cues.places.map { it.span })
+            if (cues.places.any { it.photos == 0 && !isKnown(it.name.lowercase().split(" ")) }) return false
+            val spans = cues.times.map { it.span } + cues.places.map { it.span }
             val words = engine.questions.vocabulary.words(PyText.joined(query)).filter { !it.isMark }
-            return words.indices.drop(1).none { at ->
-                val word = words[at]
-                val name = word.key.removeSuffix("'s")
-                val isName = word.text[0].isUpperCase() && word.text.drop(1).none { it.isUpperCase() } && word.values.isEmpty() && words[at - 1].key !in OWNED
-                isName && spans.none { word.start >= it.start && word.end <= it.end } && !engine.album.holds(name) &&
-                    engine.names.none { known -> name in PyText.casefold(known).split(" ") }
+            if (words.none { it.values.isEmpty() && it.text[0].isLowerCase() }) return true // a heading, or one in capitals
+            fun isName(at: Int) = words[at].run { at > 0 && text[0].isUpperCase() && text.drop(1).none { it.isUpperCase() } && values.isEmpty() && spans.none { start in it.start until it.end } }
+            var at = 0
+            while (++at < words.size) {
+                if (!isName(at)) continue
+                val end = (at until words.size).firstOrNull { !isName(it) } ?: words.size
+                val names = words.subList(at, end).map { it.key.removeSuffix("'s") }
+                if (words[at - 1].key !in OWNED && !isKnown(names)) return false
+                at = end
             }
+            return true
         }
     }
 }
