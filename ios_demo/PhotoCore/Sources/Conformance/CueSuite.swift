@@ -62,14 +62,9 @@ enum CueSuite {
                 "bare": .bool(read.isBare), "pictures": .bool(read.pictures), "facts": .strings(read.without.map(reader.fact)),
                 "facets": .strings(read.facets.map { "\($0.kind):\($0.value.string)" }), "counts": .bool(read.counts), "soon": .string(read.soon.string),
                 "grouped": read.grouped.map { .array([.string($0.by), .bool($0.isMost), .string(read.wanted.target.string)]) } ?? .null,
-                "ordered": ordered(read),
+                "ordered": read.ordered.map { .array([.int($0.order), .int($0.number), .string($0.target.string)]) } ?? .null,
             ])
         }
-    }
-
-    private static func ordered(_ read: Question) -> JSON {
-        let wanted = read.wanted
-        return wanted.isOrdered && read.grouped == nil ? .array([.int(wanted.order), .int(wanted.number), .string(wanted.target.string)]) : .null
     }
 
     private static func parse(_ suite: Suite, _ given: JSON, _ reader: CueReader, _ gazetteer: Gazetteer) throws -> JSON {

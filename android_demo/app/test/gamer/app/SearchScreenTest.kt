@@ -138,7 +138,7 @@ class SearchScreenTest : AppTest() {
         main()
         val grid = search("the photo before the rocket")
         assertEquals(1, grid.adapter.count)
-        assertContains(phone.said(), "in relation to “the rocket” (")
+        assertContains(phone.said(), "in relation to the rocket (")
         val before = name(grid, 0)
         assertEquals(listOf(before), search("which photo did I take right before the rocket").let { found -> (0 until found.adapter.count).map { name(found, it) } })
         search("when did I see the rocket")

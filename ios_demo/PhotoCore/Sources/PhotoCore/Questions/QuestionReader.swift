@@ -14,6 +14,9 @@ public struct Question {
     public let soon: Text
     public let wanted: Wanted
     public let grouped: Grouped?
+
+    /// What photos are asked for by their order in time alone, or nil.
+    public var ordered: Wanted? { wanted.isOrdered && grouped == nil ? wanted : nil }
 }
 
 /// The number of photos by day, month, year, place or country. `isMost`: whether only that with the most of them is asked for.
@@ -68,7 +71,7 @@ public final class QuestionReader {
     }
 
     /// See `QuestionVocabulary.words`.
-    func words(_ source: Text) -> [AskedWord] { vocabulary.words(source) }
+    func words(_ source: Text, _ language: String = "") -> [AskedWord] { vocabulary.words(source, language) }
 
     /// See `QuestionVocabulary.languageOfWishes`.
     public func languageOfWishes(_ text: Text, _ languages: [String]) -> String { vocabulary.languageOfWishes(text, languages) }

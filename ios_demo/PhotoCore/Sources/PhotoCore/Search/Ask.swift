@@ -2,7 +2,7 @@
 /// wedding"), and what they tell where a time, a place or a person is asked for. Of other questions, and where nothing is found, what a
 /// search finds.
 struct Ask {
-    private static let led = 3  // photos that are read for a fact, to which the question's relation leads
+    private static let shown = 3  // photos beside a fact
 
     private let engine: Engine
     private let told: Told
@@ -13,39 +13,36 @@ struct Ask {
     }
 
     mutating func answer() throws -> Answer {
-        let question = try find.question(), wanted = try find.wanted(question), isAnchored = !wanted.anchor.isEmpty
-        if question.grouped != nil || !isAnchored && !Told.asked.contains(wanted.asks) { return try find.answer() }
-        let part = find.part
-        var related = try Related(engine, wanted, try find.within(question)) { try part($0, $1, $2) }
-        let known = isAnchored ? [] : try find.rows(of: wanted.target), isOrdered = wanted.order != 0 && !wanted.isOccasion && known.isEmpty
-        let led = isAnchored || isOrdered ? try related.rows() : related.ordered(related.byTime(known), wanted.order)
-        if isAnchored && led.isEmpty { return try other(related.remark) }
-        if isAnchored { find.remarks.append(related.remark) }
-        var (rows, fact) = (led, "")
-        if !known.isEmpty {
-            fact = try told.ofAll(wanted, led)
-        } else if Told.asked.contains(wanted.asks) {
-            (rows, fact) = try self.fact(wanted, led)
+        let question = try find.question(), wanted = question.wanted, isAnchored = !wanted.anchor.isEmpty, within = try find.within(question)
+        let tells = Told.asked.contains(wanted.asks)
+        if question.grouped != nil || !isAnchored && !tells { return try find.answer(question, within) }
+        let find = find, known = isAnchored ? [] : try find.rows(of: wanted.target).filter { within?[$0] != false }
+        var led: [Int] = [], remark: Remark?
+        if isAnchored || wanted.order != 0 || !known.isEmpty {
+            var related = try Related(engine, wanted, within) { try find.part($0, $1, $2) }
+            led = known.isEmpty ? try related.rows() : related.ordered(related.byTime(known), wanted.order)
+            remark = isAnchored ? related.remark : nil
         }
-        if fact.isEmpty && !isAnchored { return try other(nil) }
-        return try find.shown(wanted, led.isEmpty ? rows : led, fact.isEmpty ? nil : Remark(code: .line, text: fact.scalars))
+        if isAnchored && led.isEmpty {
+            var out = try self.find.answer(question, within)
+            out.note = out.note ?? remark
+            return out
+        }
+        let rows = !led.isEmpty || !tells ? led : try nearest(wanted, within)
+        let read = Array(rows.prefix(Told.evidence))
+        let fact = !known.isEmpty ? try told.ofAll(wanted, led) : tells ? try told.of(wanted.asks, find.query, read) : ""
+        if fact.isEmpty && !isAnchored { return try self.find.answer(question, within) }
+        if let remark { self.find.remarks.append(remark) }
+        let isSure = !known.isEmpty || isAnchored && wanted.target.isEmpty, note = fact.isEmpty ? nil : Remark(code: .line, text: fact.scalars)
+        return try self.find.shown(wanted, led.isEmpty ? Array(rows.prefix(Ask.shown)) : led, isSure: isSure, note)
     }
 
-    /// The photos nearest to the question, those to which its relation leads first, and what they tell; "" where that is not sure.
-    private func fact(_ wanted: Wanted, _ led: [Int]) throws -> ([Int], String) {
+    /// The photos nearest to the question; none where the album does not seem to have what it asks about.
+    private func nearest(_ wanted: Wanted, _ within: [Bool]?) throws -> [Int] {
+        if try !find.isHeard() { return [] }
         // A time or place is that of what is asked about, whose other words would only draw others near.
         let about = wanted.asks != "who" && !wanted.target.isEmpty ? wanted.target : find.query
-        let nearest = try find.part(about, Told.evidence, nil)
-        let rows = Array(Words.unique(led.prefix(Ask.led) + nearest.hits.map(\.row)).prefix(Told.evidence))
-        let here = Membership.presence(nearest, engine.weights, photos: engine.album.count)
-        let isSure = try !led.isEmpty || here >= Membership.present && find.isHeard()
-        return (rows, isSure ? try told.of(wanted.asks, find.query, rows) : "")
-    }
-
-    private mutating func other(_ why: Remark?) throws -> Answer {
-        find.remarks = []
-        var out = try find.answer()
-        out.note = out.note ?? why
-        return out
+        let nearest = try find.part(about, Told.evidence, within)
+        return Membership.presence(nearest, engine.weights, photos: engine.album.count) >= Membership.present ? nearest.hits.map(\.row) : []
     }
 }

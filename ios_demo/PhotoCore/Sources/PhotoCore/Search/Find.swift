@@ -25,13 +25,6 @@ struct Find {
         facets = FacetRows(engine)
     }
 
-    /// What the query wants, without an anchor that is only a time ("after 2019"), which a search understands.
-    func wanted(_ question: Question) throws -> Wanted {
-        if question.wanted.anchor.isEmpty { return question.wanted }
-        let isPlace = { (text: Text) in try isTime(text) && cues(text).times.isEmpty }
-        return try engine.questions.read(query, language: language, has: facets.isNamed, isTime: isTime, isPlace: isPlace).wanted
-    }
-
     /// Whether the album knows whom the query names (`Told.isHeard`).
     func isHeard() throws -> Bool { try Told.isHeard(engine, query, language, try cues(query)) }
 
@@ -48,25 +41,32 @@ struct Find {
         return facts.isEmpty ? [] : try album.inCubes(try cues(facts).cubes).inside
     }
 
-    /// The first k of the photos in `rows`, in their order.
-    func shown(_ wanted: Wanted, _ rows: [Int], _ note: Remark?) throws -> Answer {
+    /// The first k of the photos in `rows`, in their order, with the remarks on what is wanted. `isSure`: whether each of them is meant.
+    func shown(_ wanted: Wanted, _ rows: [Int], isSure: Bool, _ note: Remark?) throws -> Answer {
         var asked = request
-        let place = Dictionary(uniqueKeysWithValues: rows.prefix(request.k ?? engine.models.manifest.thresholds.k).enumerated().map { ($1, $0) })
-        (asked.within, asked.isAdapted, asked.language) = (Find.mask(Array(place.keys), album.count), false, language)
-        var out = try searched(wanted.target.isEmpty ? "photos".scalars : wanted.target, place.count, asked)
+        let k = request.k ?? engine.models.manifest.thresholds.k, most = rows.prefix(2 * k + 5)  // copies make room for those behind them
+        let place = Dictionary(uniqueKeysWithValues: most.enumerated().map { ($1, $0) })
+        (asked.within, asked.isAdapted, asked.language, asked.refinedBy) = (Find.mask(Array(most), album.count), false, language, "fast")
+        var out = try searched(wanted.target.isEmpty ? "photos".scalars : wanted.target, min(place.count, Find.mostHits), asked)
+        for (at, probability) in out.likely.enumerated() { out.hits[at].probability = isSure ? 1 : probability }
         out.hits.sort { place[$0.row]! < place[$1.row]! }
-        for at in out.hits.indices { out.hits[at].probability = 1 }
+        out.hits = Array(try Copies.together(album, out.hits).prefix(k))
         (out.presence, out.remarks, out.note, out.trace.query, out.trace.cues) = (1, remarks, note, request.query, remarks.map(\.line))
         if wanted.asks == "count" { out.number = Words.unique(try Copies.firsts(album, rows)).count }
         return out
     }
 
     mutating func answer() throws -> Answer {
-        let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
+        let question = try question()
+        return try answer(question, try within(question))
+    }
+
+    mutating func answer(_ question: Question, _ within: [Bool]?) throws -> Answer {
+        let k = request.k ?? engine.models.manifest.thresholds.k
         var asked = request
-        asked.within = try within(question)
+        asked.within = within
         let isCounted = question.counts || question.grouped != nil
-        let ordered = question.wanted.isOrdered && question.grouped == nil ? question.wanted : nil
+        let ordered = try ordersPhotos() ? question.ordered : nil
         let target = ordered != nil || question.grouped != nil ? question.wanted.target : nil
         let text = try target.map(self.text(ofTarget:)) ?? self.text(of: question)
         (asked.isAdapted, asked.language) = (!isCounted && ordered == nil, Refine.saysNothing(text) ? "" : language)
@@ -191,11 +191,20 @@ struct Find {
         return isKnown && saysNothingElse(named) ? dated : []
     }
 
-    /// Whether a text names a time or a place, and nothing else.
+    /// Whether a text names nothing but times and places that the album has, or is a time of day: "sunset", not "the sunset".
     private func isTime(_ text: Text) throws -> Bool {
         let cues = try cues(text), places = cues.places.filter { $0.photos != 0 }
-        if cues.times.isEmpty && places.isEmpty || cues.hasNegated || !cues.recurring.isEmpty { return false }
-        return saysNothingElse(cues, places)
+        if cues.hasNegated { return false }
+        if !cues.recurring.isEmpty { return cues.recurring.map { $0.text.scalars.casefolded() } == [cues.query.stripped().casefolded()] }
+        return !(cues.times.isEmpty && places.isEmpty) && saysNothingElse(cues, places)
+    }
+
+    /// Whether the query has a word of order that is not a time's: "last Monday photos" are Monday's.
+    private func ordersPhotos() throws -> Bool {
+        let cues = try cues(query)
+        return engine.questions.words(cues.query, language).contains { word in
+            word.has("order") && !cues.times.contains { $0.span.contains(word.span.lowerBound) }
+        }
     }
 
     /// Whether the query of `cues` is about nothing but its times and places.
@@ -288,10 +297,16 @@ struct Find {
 
     /// Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite.
     func question() throws -> Question {
-        let asked = try engine.questions.read(query, language: language, has: facets.isNamed, isCue: isExcluded)
+        let asked = try read(hasFavourites: true)
         if !asked.favourites || favourites.contains(true) { return asked }
         if asked.isBare, try engine.album.words("favourite".scalars).bm25().allSatisfy({ $0 == 0 }) { return asked }
-        return try engine.questions.read(query, language: language, hasFavourites: false, has: facets.isNamed, isCue: isExcluded)
+        return try read(hasFavourites: false)
+    }
+
+    private func read(hasFavourites: Bool) throws -> Question {
+        try engine.questions.read(
+            query, language: language, hasFavourites: hasFavourites, has: facets.isNamed, isCue: isExcluded, isTime: isTime,
+            isPlace: { try isTime($0) && cues($0).times.isEmpty })
     }
 
     /// Whether the query's rules of cues exclude what the phrase names: a time or a place.

@@ -15,6 +15,7 @@ struct Related {
     private let search: Search
     private let times: [Int]
     private let place: [Int]  // by row, in order of time; -1 without a time
+    private static let iso = 10  // characters of a day
     private var anchors: [String] = []
     private var album: Album { engine.album }
 
@@ -42,7 +43,7 @@ struct Related {
         guard let rows = found, !asked.anchor.isEmpty else { return found ?? [] }
         let isComparing = asked.relation.isEmpty
         remark = Remark(
-            code: rows.isEmpty ? .noRelated : isComparing ? .first : .anchor, name: isComparing ? anchors[0] : anchors.joined(separator: " … "))
+            code: rows.isEmpty ? .noRelated : isComparing ? .first : .anchor, name: anchors.prefix(isComparing && !rows.isEmpty ? 1 : 2).joined(separator: " … "))
         return rows
     }
 
@@ -68,14 +69,17 @@ struct Related {
         } else if !asked.withAnchor {
             within[anchor] = false
         }
-        return ordered(try among(within), asked.order)
+        return ordered(try among(permitted(within)), asked.order)
     }
 
     private mutating func between() throws -> [Int]? {
         guard let first = try anchor(asked.anchor, 0), let second = try anchor(asked.other, 0) else { return nil }
         let isTurned = self.second(second) < self.second(first)
-        return ordered(try among(Related.both(side(isTurned ? second : first, false), side(isTurned ? first : second, true))), asked.order)
+        let within = Related.both(side(isTurned ? second : first, false), side(isTurned ? first : second, true))
+        return ordered(try among(permitted(within)), asked.order)
     }
+
+    private func permitted(_ within: [Bool]) -> [Bool] { allowed.map { Related.both(within, $0) } ?? within }
 
     /// All photos in a mask, by time, or those of the target; none where none of them seems to show it.
     private func among(_ within: [Bool]) throws -> [Int] {
@@ -88,7 +92,7 @@ struct Related {
     private mutating func around() throws -> [Int]? {
         guard let anchor = try anchor(asked.anchor, asked.anchorOrder) else { return nil }
         let isBefore = asked.relation == "before"
-        var within = side(anchor, isBefore)
+        var within = permitted(side(anchor, isBefore))
         if !asked.unit.isEmpty { within = Related.both(within, try unit(asked.unit, anchor).map { !$0 }) }
         if !asked.target.isEmpty { return try matching(within, isBefore) }
         let limit = asked.number > 0 || asked.order != 0 ? max(asked.number, 1) : 0
@@ -126,8 +130,9 @@ struct Related {
             let (found, isPresent) = try every(phrase, nil), rows = byTime(found, newestFirst: order < 0)
             row = isPresent && rows.count >= abs(order) ? rows[abs(order) - 1] : nil
         }
-        if let row, place[row] >= 0 {
-            anchors.append("“\(phrase.string)” (\(Explain.day(times[row])))")
+        let day = row.flatMap { place[$0] < 0 ? nil : Explain.day(times[$0]) }
+        if let day, day.utf8.count == Related.iso {  // not of a time outside of the calendar
+            anchors.append("\(phrase.string) (\(day))")
             return row
         }
         remark = Remark(code: row == nil ? .absentAnchor : .undatedAnchor, text: phrase)
@@ -146,8 +151,9 @@ struct Related {
     func ordered(_ found: [Int], _ order: Int) -> [Int] {
         let rows = found.filter { allowed?[$0] != false }
         if order == 0 && asked.number == 0 { return rows }
+        let number = asked.number > 0 ? asked.number : asked.relation.isEmpty ? rows.count : 1
         let left = byTime(rows, newestFirst: order < 0).filter { place[$0] >= 0 }.dropFirst(max(abs(order), 1) - 1)
-        guard asked.isOccasion, let first = left.first else { return byTime(Array(left.prefix(max(asked.number, 1)))) }
+        guard asked.isOccasion, let first = left.first else { return byTime(Array(left.prefix(number))) }
         return byTime(left.filter { day($0) == day(first) })
     }
 
@@ -193,7 +199,7 @@ struct Related {
 
     private func day(_ row: Int) -> Int { floorDiv(times[row], CueCalendar.dayMs) }
 
-    private func days(_ first: Int, _ last: Int) -> [Bool] { span(first * CueCalendar.dayMs, (last + 1) * CueCalendar.dayMs - 1) }
+    private func days(_ first: Int, _ last: Int) -> [Bool] { span(first &* CueCalendar.dayMs, (last &+ 1) &* CueCalendar.dayMs &- 1) }
 
     private func span(_ first: Int, _ last: Int) -> [Bool] { times.map { $0 != .min && $0 >= first && $0 <= last } }
 

@@ -44,9 +44,8 @@ struct Told {
     }
 
     private func places(_ rows: [Int]) throws -> [String] {
-        try album.photos(rows).compactMap { photo in
-            photo.memories.first { $0.source == "place" }.map { $0.text.scalars.tidied().slice(0, Told.most).string }
-        }
+        let named = Dictionary(try album.memories(of: "place").map { ($0.row, $0.text) }, uniquingKeysWith: { first, _ in first })
+        return rows.compactMap { named[$0].map { $0.scalars.tidied().slice(0, Told.most).string } }
     }
 
     /// The names that come most often, of equals the first.
@@ -56,17 +55,28 @@ struct Told {
         return distinct.prefix(count).map(\.element)
     }
 
-    /// Whether the album knows the names in an English question, those that the cues do not read as times or places: of somebody whom no
-    /// memory names nothing is told.
+    /// Whether the album knows the names in an English question, those that the cues do not read as times or places, and has photos of the
+    /// places: of somebody whom no memory names, or a place where no photo was taken, nothing is told.
     static func isHeard(_ engine: Engine, _ query: Text, _ language: String, _ cues: Cues) throws -> Bool {
         if !language.isEmpty { return true }
+        let known = Set(try engine.album.entityNames(500).flatMap { $0.scalars.casefolded().split(separator: " ").map { Text($0) } })
+        func isKnown(_ names: [Text]) throws -> Bool { try names.contains { try known.contains($0) || engine.album.holds($0) } }
+        for place in cues.places where place.photos == 0 {
+            if try !isKnown(place.name.scalars.lowered().split(separator: " ").map { Text($0) }) { return false }
+        }
         let spans = cues.times.map(\.span) + cues.places.map(\.span), words = engine.questions.words(query.tidied()).filter { !$0.isMark }
-        for at in words.indices.dropFirst() {
-            let word = words[at], name = word.key.has(suffix: "'s") ? Array(word.key.dropLast(2)) : word.key
-            let isName = word.text[0].properties.isUppercase && !word.text.dropFirst().contains { $0.properties.isUppercase } && word.values.isEmpty
-            if !isName || owned.contains(words[at - 1].key) { continue }
-            if spans.contains(where: { word.span.lowerBound >= $0.lowerBound && word.span.upperBound <= $0.upperBound }) { continue }
-            if try !engine.album.holds(name), try !engine.album.entityNames(500).contains(where: { $0.scalars.casefolded().split(separator: " ").contains(name[...]) }) { return false }
+        // A heading, or one in capitals
+        if !words.contains(where: { $0.values.isEmpty && $0.text[0].properties.isLowercase }) { return true }
+        func isName(_ at: Int) -> Bool {
+            let word = words[at], isTitle = word.text[0].properties.isUppercase && !word.text.dropFirst().contains { $0.properties.isUppercase }
+            return at > 0 && isTitle && word.values.isEmpty && !spans.contains { $0.contains(word.span.lowerBound) }
+        }
+        var at = 1
+        while at < words.count {
+            let end = words.indices.dropFirst(at).first { !isName($0) } ?? words.count
+            let names = words[at..<end].map { $0.key.has(suffix: "'s") ? Array($0.key.dropLast(2)) : $0.key }
+            if !names.isEmpty, !owned.contains(words[at - 1].key), try !isKnown(names) { return false }
+            at = end + 1
         }
         return true
     }
