@@ -68,7 +68,7 @@ class SearchScreenTest : AppTest() {
         File(System.getProperty("gamer.packed.whole")).inputStream().use { gamer.bundle.PackedBundle.unpack(it, "whole.zip", files.bundle) }
         phone.choose("Reword searches with the language model")
         assertEquals("Searches are reworded by the language model", phone.toasts.last())
-        assertEquals("cat.jpg", name(search("where is the cat that I like so much"), 0))
+        assertEquals("cat.jpg", name(search("a cat that I like so much"), 0))
         phone.choose("What was done")
         assertContains((untilShown<TraceActivity>()).let { phone.said() }.toString(), "llm")
         phone.back()
