@@ -78,7 +78,8 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     evidence = tuple(item.row for item in items)
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
     # What the others say is not said of the photos to which the question leads.
-    fact = facts(toolbox, question, led.items[:LED] or items) if facts else _animal(toolbox, question, items)
+    told = led.items[:EVIDENCE] or items
+    fact = facts(toolbox, question, told) if facts else _animal(toolbox, question, items)
     unheard = not led.items and _names_unheard(toolbox, question.text)
     doubts = unheard or (bool(nearest.note) and not led.items)  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
