@@ -44,7 +44,7 @@ class SpanReader:
         places = [place for place in cues.places if place.photos != 0]
         if cues.negated or cues.recurring or not (cues.times or cues.places):
             return Span("", False, daily=is_time_or_place(cues))
-        only = says_nothing_else(cues, (*cues.times, *places))
+        only = is_time_or_place(cues)
         none = str(none_of(cues)) if says_nothing_else(cues, (*cues.times, *cues.places)) else ""
         when = [_between(start, end) for start, end in merged(cues.times)]
         where = [f'place = "{place.name}"' for place in places if '"' not in place.name]

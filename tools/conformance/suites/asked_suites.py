@@ -157,7 +157,7 @@ def _found(engine: Engine, given: Given) -> Given:
     now = datetime.fromisoformat(given["now"])
     toolbox, spans = Toolbox(engine, now), SpanReader(engine, now)
     language = engine.language_of(given["query"])
-    question = read(given["query"], is_time=lambda text: spans(text).only, language=language)
+    question = read(given["query"], is_time=lambda text: spans(text).is_time, language=language)
     if not question.relation:  # a comparison of two is told in a sentence
         return {"ids": []}
     answer = loop.run(RulesMind(toolbox, spans), toolbox, given["query"], "set").answer

@@ -8,7 +8,7 @@ import gamer.questions.Wanted
  * search finds.
  */
 internal class Ask(private val engine: Engine, private val find: Find) {
-    private val told = Told(engine)
+    private val told = Told(engine, find)
 
     fun answer(): Answer {
         val question = find.question()
@@ -31,7 +31,7 @@ internal class Ask(private val engine: Engine, private val find: Find) {
 
     /** The photos nearest to the question; none where the album does not seem to have what it asks about. */
     private fun nearest(wanted: Wanted, within: BooleanArray?): List<Int> {
-        if (!find.isHeard()) return emptyList()
+        if (!told.isHeard()) return emptyList()
         // A time or place is that of what is asked about, whose other words would only draw others near.
         val about = if (wanted.asks != "who" && wanted.target.isNotEmpty()) wanted.target else find.query
         val nearest = find.part(about, Told.EVIDENCE, within)

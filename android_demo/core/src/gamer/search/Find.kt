@@ -24,15 +24,12 @@ internal class Find(
     private val gloss: Boolean,
 ) {
     private val album = engine.album
-    private val language = if (gloss) engine.languageOf(query) else ""
+    val language = if (gloss) engine.languageOf(query) else ""
     private val facets = FacetRows(album, engine)
     private val favourites by lazy { mask(album.memoriesOf(Memory.FAVOURITE.source).filter { it.second == Memory.FAVOURITE.text }.map { it.first }) }
     private val excluded by lazy { cues(query).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
     private val known = HashMap<String, Cues>()
     val remarks = ArrayList<Remark>()
-
-    /** Whether the album knows whom the query names ([Told.isHeard]). */
-    fun isHeard(): Boolean = Told.isHeard(engine, query, language, cues(query))
 
     /** A search for a part of the query, as a set is searched for. */
     fun part(text: String, k: Int, within: BooleanArray?): Answer =
@@ -141,14 +138,14 @@ internal class Find(
     }
 
     /** For each row its day, month, year, place or country; null where the album does not say (runtime/search/album_facts.py). */
-    private fun groupNames(by: String, rows: List<Int>): List<String?> {
+    fun groupNames(by: String, rows: List<Int>): List<String?> {
         val length = DATES[by]
         if (length != null) return rows.map { row -> if (engine.dated[row]) Explain.day(album.time(row)).takeIf { it.length == 10 }?.take(length) else null }
         val places = album.memoriesOf("place").asReversed().associate { (row, text) -> row to PyText.head(PyText.joined(text), PLACE) }
         return rows.map { row -> places[row]?.let { if (by == "place") it else it.substringAfterLast(", ").let { code -> engine.models.gazetteer.countries[code] ?: code } } }
     }
 
-    private fun cues(text: String): Cues = known.getOrPut(text) { engine.cues(text, now) }
+    fun cues(text: String): Cues = known.getOrPut(text) { engine.cues(text, now) }
 
     /**
      * The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a span of

@@ -9,8 +9,8 @@ import kotlin.math.abs
 
 /**
  * The photos that a question wants in relation to an anchor: before it, after it, between two, of the same day; of two anchors that are
- * compared the photos, the earlier one first; without an anchor those of the target, in order (runtime/agent/rules.py). [search]: for so many photos, among those of a mask. [allowed]:
- * the photos that may be shown; null: all.
+ * compared the photos, the earlier one first; without an anchor those of the target, in order (runtime/agent/rules.py). [search]: for so
+ * many photos, among those of a mask. [allowed]: the photos that may be shown; null: all.
  */
 internal class Related(
     private val engine: Engine,

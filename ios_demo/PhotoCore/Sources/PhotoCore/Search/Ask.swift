@@ -9,7 +9,8 @@ struct Ask {
     private var find: Find
 
     init(_ engine: Engine, _ request: SearchRequest) throws {
-        (self.engine, told, find) = (engine, Told(engine), try Find(engine, request))
+        (self.engine, find) = (engine, try Find(engine, request))
+        told = Told(engine, find)
     }
 
     mutating func answer() throws -> Answer {
@@ -39,7 +40,7 @@ struct Ask {
 
     /// The photos nearest to the question; none where the album does not seem to have what it asks about.
     private func nearest(_ wanted: Wanted, _ within: [Bool]?) throws -> [Int] {
-        if try !find.isHeard() { return [] }
+        if try !told.isHeard() { return [] }
         // A time or place is that of what is asked about, whose other words would only draw others near.
         let about = wanted.asks != "who" && !wanted.target.isEmpty ? wanted.target : find.query
         let nearest = try find.part(about, Told.evidence, within)

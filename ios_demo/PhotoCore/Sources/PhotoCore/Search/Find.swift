@@ -9,7 +9,7 @@ struct Find {
     private let engine: Engine
     private let request: SearchRequest
     let query: Text
-    private let language: String
+    let language: String
     private let favourites: [Bool]
     private let excluded: [Text]
     private let facets: FacetRows
@@ -24,9 +24,6 @@ struct Find {
         excluded = (cues.negatedTimes.map(\.text) + cues.negatedPlaces.map(\.text)).map { $0.scalars.casefolded() }
         facets = FacetRows(engine)
     }
-
-    /// Whether the album knows whom the query names (`Told.isHeard`).
-    func isHeard() throws -> Bool { try Told.isHeard(engine, query, language, try cues(query)) }
 
     /// A search for a part of the query, as a set is searched for.
     func part(_ text: Text, _ k: Int, _ within: [Bool]?) throws -> Answer {
@@ -66,7 +63,7 @@ struct Find {
         var asked = request
         asked.within = within
         let isCounted = question.counts || question.grouped != nil
-        let ordered = try ordersPhotos() ? question.ordered : nil
+        let ordered = try question.ordered.flatMap { try ordersPhotos() ? $0 : nil }
         let target = ordered != nil || question.grouped != nil ? question.wanted.target : nil
         let text = try target.map(self.text(ofTarget:)) ?? self.text(of: question)
         (asked.isAdapted, asked.language) = (!isCounted && ordered == nil, Refine.saysNothing(text) ? "" : language)
@@ -146,7 +143,7 @@ struct Find {
     }
 
     /// For each row its day, month, year, place or country; nil where the album does not say (runtime/search/album_facts.py).
-    private func groupNames(_ by: String, _ rows: [Int]) throws -> [String?] {
+    func groupNames(_ by: String, _ rows: [Int]) throws -> [String?] {
         if let length = ["day": 10, "month": 7, "year": 4][by] {
             let times = try album.times()
             return rows.map { times[$0] == .min ? nil : Explain.day(times[$0]) }.map { day in day.flatMap { $0.utf8.count == 10 ? String($0.prefix(length)) : nil } }
@@ -163,7 +160,7 @@ struct Find {
         }
     }
 
-    private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
+    func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
 
     /// The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a
     /// span of time after an event that the album knows.

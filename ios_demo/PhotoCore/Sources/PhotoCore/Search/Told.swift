@@ -4,15 +4,15 @@ import Foundation
 struct Told {
     static let asked: Set<String> = ["when", "where", "who"]
     static let evidence = 10  // photos that are read for a fact
-    private static let most = 80  // characters of a place
     private static let clock = Pattern(#"\bwhat time\b"#, ignoringCase: true)
     private static let past = Pattern(#"\b(?:was|were|did|had|last|first)\b"#, ignoringCase: true)  // else it asks for what a ticket says
     private static let owned = ["a", "an", "another", "any", "her", "his", "its", "my", "our", "some", "that", "the", "their", "this"].map(\.scalars)
 
     private let engine: Engine
+    private let find: Find
     private var album: Album { engine.album }
 
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: Engine, _ find: Find) { (self.engine, self.find) = (engine, find) }
 
     /// Of the photos in `rows`, best first; "" where they do not tell it.
     func of(_ asks: String, _ query: Text, _ rows: [Int]) throws -> String {
@@ -43,10 +43,7 @@ struct Told {
         try album.photos(rows).flatMap { photo in photo.memories.filter { $0.source == source }.map(\.text.scalars) }
     }
 
-    private func places(_ rows: [Int]) throws -> [String] {
-        let named = Dictionary(try album.memories(of: "place").map { ($0.row, $0.text) }, uniquingKeysWith: { first, _ in first })
-        return rows.compactMap { named[$0].map { $0.scalars.tidied().slice(0, Told.most).string } }
-    }
+    private func places(_ rows: [Int]) throws -> [String] { try find.groupNames("place", rows).compactMap { $0 } }
 
     /// The names that come most often, of equals the first.
     private static func most(_ names: [String], _ count: Int) -> [String] {
@@ -55,16 +52,17 @@ struct Told {
         return distinct.prefix(count).map(\.element)
     }
 
-    /// Whether the album knows the names in an English question, those that the cues do not read as times or places, and has photos of the
-    /// places: of somebody whom no memory names, or a place where no photo was taken, nothing is told.
-    static func isHeard(_ engine: Engine, _ query: Text, _ language: String, _ cues: Cues) throws -> Bool {
-        if !language.isEmpty { return true }
+    /// Whether the album knows the names in an English question, those that are not read as times or places, and has photos of the places:
+    /// of somebody whom no memory names, or a place where no photo was taken, nothing is told.
+    func isHeard() throws -> Bool {
+        if !find.language.isEmpty { return true }
+        let cues = try find.cues(find.query)
         let known = Set(try engine.album.entityNames(500).flatMap { $0.scalars.casefolded().split(separator: " ").map { Text($0) } })
         func isKnown(_ names: [Text]) throws -> Bool { try names.contains { try known.contains($0) || engine.album.holds($0) } }
         for place in cues.places where place.photos == 0 {
             if try !isKnown(place.name.scalars.lowered().split(separator: " ").map { Text($0) }) { return false }
         }
-        let spans = cues.times.map(\.span) + cues.places.map(\.span), words = engine.questions.words(query.tidied()).filter { !$0.isMark }
+        let spans = cues.times.map(\.span) + cues.places.map(\.span), words = engine.questions.words(find.query.tidied()).filter { !$0.isMark }
         // A heading, or one in capitals
         if !words.contains(where: { $0.values.isEmpty && $0.text[0].properties.isLowercase }) { return true }
         func isName(_ at: Int) -> Bool {
@@ -75,7 +73,7 @@ struct Told {
         while at < words.count {
             let end = words.indices.dropFirst(at).first { !isName($0) } ?? words.count
             let names = words[at..<end].map { $0.key.has(suffix: "'s") ? Array($0.key.dropLast(2)) : $0.key }
-            if !names.isEmpty, !owned.contains(words[at - 1].key), try !isKnown(names) { return false }
+            if !names.isEmpty, !Told.owned.contains(words[at - 1].key), try !isKnown(names) { return false }
             at = end + 1
         }
         return true
